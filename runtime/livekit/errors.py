@@ -11,12 +11,12 @@ __all__ = ["SpeechInterrupted"]
 
 
 class SpeechInterrupted(ToolError):
-    """The user has objected to what a tool is about to do, or the application has interrupted it.
+    """The user objects to what a tool is about to do, or the application has interrupted it.
 
-    `TurnContext.commit_point` raises it, so that a side effect after it does not happen.
-    `RunContext.wait_for_playout` raises it, too, unless the call has passed a commit point or its
+    `TurnContext.commit_point` raises it, so that the side effect after it does not happen.
+    `RunContext.wait_for_playout` also raises it, unless the call has passed a commit point or its
     policy is hold or finish. An acknowledgement, such as "okay, bye", is no objection; the flow
-    lists them. If a tool does not catch the error, it is the output of the call.
+    lists them. If the tool does not catch the error, its message becomes the output of the call.
 
     Args:
         speech_id: The id of the speech that was interrupted.
@@ -32,11 +32,11 @@ class SpeechInterrupted(ToolError):
 
 
 class _Expected(str):
-    """The message of an interruption: LiveKit need not warn about it."""
+    """A message for which LiveKit should log no warning."""
 
 
 class _NoWarning(logging.Filter):
-    """LiveKit warns about every `ToolError`; an interruption by the user is normal."""
+    """LiveKit logs a warning for every `ToolError`, but an interruption by the user is normal."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         said = record.args if isinstance(record.args, tuple) else ()  # since 1.8.9 it is a field

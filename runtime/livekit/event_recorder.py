@@ -24,7 +24,7 @@ __all__ = ["EventRecorder"]
 logger = logging.getLogger("turnfsm")
 
 _LOOK_EVERY = 0.1
-"""Seconds between two looks at the speeches that are not done."""
+"""Seconds between two checks of the speeches that are not done."""
 
 _CLOSES_IN = 30.0
 """Seconds that a close may take."""
@@ -47,15 +47,15 @@ _EVENTS = (
 class EventRecorder:
     """Records the events of a session for `turnfsm audit`. Works with any `AgentSession`.
 
-    It stores no words of the conversation. It stores a keyed hash of each word, so that the audit
-    can see whether words were lost; the key is not stored.
+    It stores no text of the conversation, only a keyed hash of each word, so that the audit can see
+    whether words were lost. The key is not stored.
 
     Args:
         session: An `AgentSession`, before it is started.
         target: The path of a new file, or an open text file.
 
     Raises:
-        JournalError: The file exists or cannot be made.
+        JournalError: The file exists or cannot be created.
 
     Example:
         >>> import io
@@ -99,8 +99,8 @@ class EventRecorder:
             asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
 
     def _watch_close(self) -> None:
-        """No event is emitted when a close begins, only when it ends. Until then the session has
-        an `aclose` of its own."""
+        """LiveKit emits an event when a close ends, but none when it begins. So `aclose` of the
+        session is wrapped."""
         close = self._session.aclose
 
         async def aclose() -> None:
@@ -114,7 +114,8 @@ class EventRecorder:
         self._session.once("close", lambda _: vars(self._session).pop("aclose", None))
 
     def _look(self) -> None:
-        """No event is emitted when a speech is interrupted, only later, when it is done."""
+        """LiveKit emits no event when a speech is interrupted, only later, when the speech is
+        done."""
         for speech in tuple(self._open):
             if speech.interrupted:
                 self._open.discard(speech)
@@ -154,7 +155,7 @@ class EventRecorder:
             logger.error("the recording of events has stopped: %s", exc)
             self._file = None
 
-    # -- what is kept of each event
+    # -- what is recorded of each event
 
     def _state(self, event: Any) -> dict[str, Any]:
         return {"old": event.old_state, "new": event.new_state}
@@ -207,7 +208,7 @@ class EventRecorder:
     def _on_error_event(self, event: Any) -> dict[str, Any]:
         failure = failure_of(event.error)
         fields = failure.fields() if failure is not None else {}
-        fields.pop("message", None)  # it may repeat words
+        fields.pop("message", None)  # it may repeat what was said
         return {"kind": type(event.error).__name__, **fields}
 
     def _close(self, event: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The conversation of a session as the store keeps it: LiveKit's chat items, as JSON."""
+"""The conversation of a session as the store saves it: LiveKit's chat items, as JSON."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from turnfsm.runtime.conversation.deferred import Deferred
 __all__ = ["KeptItems"]
 
 INSTRUCTIONS = "lk.agent_task.instructions"
-"""How ids of an agent's instructions begin. They are not kept: the next agent has its own."""
+"""The id prefix of an agent's instructions. They are not stored: the next agent has its own."""
 
 
 class KeptSession(Protocol):
-    """What is written of a session."""
+    """The parts of a session that are stored."""
 
     @property
     def history(self) -> llm.ChatContext: ...
@@ -27,12 +27,12 @@ class KeptSession(Protocol):
 
 
 class KeptItems:
-    """A `Conversation` of the store.
+    """The `Conversation` that the store saves.
 
     Args:
         agent: The agent that is about to become active.
-        given: The ids of the items that it had before it was restored. The application gives these
-            to the next worker's agent, too.
+        given: The ids of the items that it had before it was restored. The application also gives
+            these to the next worker's agent.
     """
 
     def __init__(self, session: KeptSession, agent: Agent, given: Collection[str]) -> None:

@@ -18,17 +18,17 @@ logger = logging.getLogger("turnfsm")
 
 
 def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
-    """Log a warning for each tool that the flow names and that no agent has.
+    """Log a warning for each tool that the flow names but no agent has.
 
-    A session may hand over to agents that do not exist yet. So the tools count that any class of
-    agents in this process declares.
+    A session may hand over to agents that do not exist yet. So the tools of all agent classes in
+    this process count as known.
 
     Args:
-        tools: Those that the flow names.
+        tools: The tools that the flow names.
         given: The tools of the session and of its first agent.
     """
     if not tools:
-        return  # a session would look through all classes of agents for nothing
+        return  # skip the search through all agent classes
     known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
     for name, meant in misspelt_tools(tools, known):
         logger.warning(
@@ -40,7 +40,7 @@ def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
 
 
 def parameters_of(tool: Any) -> Mapping[str, Any] | None:
-    """The JSON schemas of a tool's parameters, by name; None if it is no function.
+    """The JSON schemas of a tool's parameters, by name; None if it is not a function tool.
 
     Args:
         tool: A tool, or None.

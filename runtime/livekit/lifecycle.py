@@ -1,4 +1,4 @@
-"""The session's own flow, `specs/session.yaml`: when a run begins, and when it ends."""
+"""Runs the session's own flow, `specs/session.yaml`: when a run begins, and when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ logger = logging.getLogger("turnfsm")
 
 
 class SessionLifecycle:
-    """The host of the session's own flow. Methods with the name of an action are that action."""
+    """The host of the session's own flow. Its methods implement the actions and host facts of the
+    same names."""
 
     def __init__(
         self,
@@ -46,14 +47,14 @@ class SessionLifecycle:
         self.chain_moved()
 
     def chain_moved(self) -> None:
-        """The chain of agents has moved. Look again when the active agent has entered."""
+        """The chain of agents has changed. Check again when the active agent has entered."""
         self._post("chain_moved")
         activity = self._session.activity
         if activity is not None and not self.at_rest():
             activity.when_entered(self._entered)
 
     def run_moved(self) -> None:
-        """Something that the active run watches has ended."""
+        """Something that the active run waits for has ended."""
         if self._run is not None:
             self._post("run_moved")
 
@@ -93,12 +94,12 @@ class SessionLifecycle:
     def at_rest(self) -> bool:
         """No handoff is under way and the active agent has entered.
 
-        Also true once `report_unsettled` was carried out, until something moves.
+        Also true after `report_unsettled`, until the chain changes again.
         """
         return self._session.chain_at_rest or self._reported == self._session.chain_position
 
     def run_idle(self) -> bool:
-        """Everything that the active run watches is done."""
+        """Everything that the active run waits for is done."""
         return self._run is not None and self._run.waits_for_rest_only
 
     def run_whole(self) -> bool:
@@ -147,7 +148,8 @@ class SessionLifecycle:
         self._session.cancel_hooks()
 
     def report_unsettled(self, event: Event) -> None:
-        """Stop waiting for the chain of agents. Warn, unless a handoff waits for what is said."""
+        """Stop waiting for the chain of agents. Log a warning, unless a handoff waits for
+        speech."""
         self._reported = self._session.chain_position
         activity = self._session.activity
         if activity is not None and activity.entering:
@@ -163,7 +165,7 @@ class SessionLifecycle:
             self.runtime.post(trigger)
 
     def _entered(self) -> None:
-        # The task is done; what it did last, such as requesting a handoff, takes effect first.
+        # The task is done. Its last action, such as requesting a handoff, must take effect first.
         asyncio.get_running_loop().call_soon(self._session.chain_moved)
 
     def _ended(self, run: GovernedRun) -> None:

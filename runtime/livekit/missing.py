@@ -1,4 +1,4 @@
-"""What a session says when the installed livekit-agents does not have all that turnfsm needs."""
+"""Reports that the installed livekit-agents lacks something that turnfsm needs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ logger = logging.getLogger("turnfsm")
 
 
 def require_livekit(*, strict: bool) -> None:
-    """Refuse a livekit-agents that does not fit, or log what cannot be promised with it.
+    """Refuse an unsupported livekit-agents, or log which guarantees are missing with it.
 
     Raises:
-        UnsupportedLiveKit: It does not fit, and `strict` is set.
+        UnsupportedLiveKit: It is not supported, and `strict` is set.
     """
     if strict:
         check()

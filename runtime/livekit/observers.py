@@ -1,4 +1,4 @@
-"""Who observes a session: log, telemetry, audit, room, application."""
+"""The observers of a session: log, telemetry, audit, room, application."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Observers:
     """Connects the observers of a session to each of its runtimes.
 
     Args:
-        telemetry: Gets figures and span events.
+        telemetry: Gets metrics and span events.
         audit: The journal is checked while it is written.
         publish_state: The state is published in the room.
         emit: Emits an event of the session.
@@ -54,12 +54,12 @@ class Observers:
     def watch(
         self, turn: TurnRuntime, timers: Mapping[str, float], floor: Floor, room: rtc.Room | None
     ) -> None:
-        """Read the journal of this runtime from now on."""
+        """Observe this runtime's journal from now on."""
         consumers = self._consumers(turn, timers)
         self._watch = Watch(turn.journal, consumers, self._listeners(turn, floor, room))
 
     def report_verdicts(self, turn: TurnRuntime) -> None:
-        """Emit every verdict of this runtime, as soon as there is a listener."""
+        """Emit every verdict of this runtime, once there is a listener."""
         self._turn = turn
         if self._verdicts_wanted:
             turn.observe(self._report)
@@ -79,7 +79,7 @@ class Observers:
             self._watch = None
 
     def _consumers(self, turn: TurnRuntime, timers: Mapping[str, float]) -> Iterator[Consumer]:
-        # imported for the sessions that have them: they bring the metrics and the checker
+        # imported only when used: they import the metrics and the checker
         if turn_log.isEnabledFor(logging.INFO):
             from turnfsm.runtime.observe.turn_log import TurnLog
 
@@ -106,7 +106,7 @@ class Observers:
             yield RoomState(lambda name, value: _set_attribute(room, name, value))
 
     def _tell_broken(self, broken: Broken) -> None:
-        """In the next turn of the loop: the entry's actions come first."""
+        """In the next iteration of the event loop: the entry's actions come first."""
         if self._telemetry is not None:
             self._telemetry.broken(broken.property)
         asyncio.get_running_loop().call_soon(self._emit, "turn_property_broken", broken)
@@ -116,7 +116,7 @@ class Observers:
 
 
 class _Spans:
-    """The span of the agent's turn; otherwise the span in which the post is made."""
+    """The span of the agent's turn, or else the current span of the post."""
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor

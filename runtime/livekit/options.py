@@ -51,11 +51,11 @@ _TIMEOUT = "false_interruption_timeout"
 _DISCARD = "discard_audio_if_uninterruptible"
 
 _DEPRECATED = {_TIMEOUT: (_TIMEOUT, "agent_false_interruption_timeout"), _DISCARD: (_DISCARD,)}
-"""The deprecated arguments of the session with the same meaning."""
+"""Deprecated arguments of the session, by the new argument with the same meaning."""
 
 
 class VideoSampler(Protocol):
-    """Whether a frame of the user's video is passed on."""
+    """Decides whether a frame of the user's video is passed on."""
 
     def __call__(self, frame: rtc.VideoFrame, session: AgentSession[Any]) -> bool: ...
 
@@ -63,7 +63,7 @@ class VideoSampler(Protocol):
 class SessionOptions(TypedDict, Generic[Userdata_T], total=False):
     """The keyword arguments of `AgentSession`, for type checkers and editors.
 
-    A test compares them with LiveKit's signature.
+    A test compares these with LiveKit's signature.
     """
 
     stt: NotGivenOr[stt.STT[Any] | STTModels | str]
@@ -145,12 +145,12 @@ def shows_options_of(theirs: Callable[..., Any]) -> Callable[[_Method], _Method]
 def let_flow_hear(
     flow: Flow, given: Mapping[str, Any], interruption: MutableMapping[str, Any]
 ) -> None:
-    """Let the STT hear the user during speech that cannot be interrupted, if the flow has it so.
+    """Let the STT hear the user during uninterruptible speech, if the flow says so.
 
     Args:
-        flow: The flow. What the application has given counts before what it says.
+        flow: The flow. Arguments of the application override it.
         given: The keyword arguments of the session.
-        interruption: What LiveKit has made of them.
+        interruption: LiveKit's options made from them.
     """
     if not (flow.discard_audio_if_uninterruptible or _is_said(_DISCARD, given)):
         interruption[_DISCARD] = False
@@ -162,7 +162,7 @@ def gives_timeout(given: Mapping[str, Any]) -> bool:
 
 
 def _is_said(name: str, given: Mapping[str, Any]) -> bool:
-    """LiveKit looks at its deprecated arguments where `turn_handling` is not given."""
+    """LiveKit reads its deprecated arguments only if `turn_handling` is not given."""
     if is_given(handling := given.get("turn_handling", NOT_GIVEN)):
         return name in (handling.get("interruption") or {})
     return any(is_given(given.get(old, NOT_GIVEN)) for old in _DEPRECATED[name])

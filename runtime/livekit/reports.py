@@ -48,7 +48,7 @@ class Reports:
         self._keeping = keeping
 
     def hear(self, event: str, arg: Any) -> None:
-        """LiveKit emits this event."""
+        """LiveKit is about to emit this event."""
         if event == "error":
             if (failure := failure_of(arg.error)) is not None:
                 self._conductor.outages.failed(failure)
@@ -81,11 +81,11 @@ class Reports:
         asyncio.get_running_loop().call_soon(self._told_of_calls, event, speech)
 
     def _told_of_calls(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
-        """All listeners have had the event."""
+        """All listeners have received the event."""
         self._conductor.tools.executed(speech)
         agent = self._conductor.agent
         if event.has_tool_reply and agent is not None and agent.setup.keeps_context:
-            self._conductor.reply_began(speech)  # the model is asked when nobody has the floor
+            self._conductor.reply_began(speech)  # the model is asked when the floor is free
 
     def _hear_of_call(self, update: Any) -> None:
         tools = self._conductor.tools
@@ -114,6 +114,6 @@ class Reports:
 
 
 def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], str]) -> None:
-    """Give an id to a call that LiveKit has refused: it never began."""
+    """Give an id to a call that LiveKit has refused, and that never began."""
     for call, output in event.zipped():
         call.call_id = output.call_id = own_id(call.id, call.call_id)

@@ -21,7 +21,7 @@ __all__ = ["restore"]
 
 
 class RestoredSession(Protocol):
-    """What is put back into a session."""
+    """The restored parts of a session."""
 
     ledger: Ledger
     _conductor: Conductor
@@ -35,7 +35,7 @@ class RestoredSession(Protocol):
 
 
 async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: Keeping) -> None:
-    """Restore a conversation as the worker before has left it.
+    """Restore a conversation as the previous worker left it.
 
     Args:
         agent: The agent that is about to become active.
@@ -63,13 +63,14 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
 
 
 def enter_again(agent: Agent, past: Past) -> None:
-    """Let an agent become active that was active before.
+    """Reactivate the agent that was active before.
 
-    Its `on_enter` is not called, because it has greeted. Its `on_resume` is called if it has one.
+    Its `on_enter` is not called, because the agent has greeted already. Its `on_resume` is called
+    if there is one.
     """
 
     async def on_enter() -> None:
-        del agent.on_enter  # when it is entered again, it is entered normally
+        del agent.on_enter  # the next time it is entered normally
         resume = getattr(agent, "on_resume", None)
         if resume is not None:
             await resume(past)
@@ -80,7 +81,7 @@ def enter_again(agent: Agent, past: Past) -> None:
 def items_of_past(past: Past) -> list[llm.ChatItem]:
     """The conversation, with no item younger than now.
 
-    The clock of the worker before may be ahead, and LiveKit sorts items by time.
+    The previous worker's clock may have been ahead, and LiveKit sorts items by time.
     """
     items = llm.ChatContext.from_dict({"items": [dict(item) for item in past.items]}).items
     ahead = max((item.created_at for item in items), default=0.0) - time.time()

@@ -24,12 +24,12 @@ _LONGEST = 80_000.0
 
 @attrs.frozen
 class Seconds:
-    """What a session says about the seconds of timers.
+    """A session's seconds for timers, by source.
 
     Attributes:
         flow: The flow of its turns.
         limits: The seconds of the chosen set of limits.
-        given: The seconds that the application gives itself.
+        given: The seconds set by the application.
         session: The seconds for the flow `session`.
     """
 
@@ -57,24 +57,24 @@ class Seconds:
         return cls(flow, limited, given, {**session, **check_timers(life, theirs)})
 
     def turn(self, options: Mapping[str, Any], resumes_after: float | None) -> dict[str, float]:
-        """The seconds that replace those of the flow.
+        """The seconds that override those of the flow.
 
         Args:
-            options: The keyword arguments of the session. The flow keeps its own time until a
-                false interruption if they give none.
+            options: The keyword arguments of the session. Without a timeout for false interruptions
+                in them, the flow's own applies.
             resumes_after: LiveKit's `false_interruption_timeout`.
         """
         resumption = self.of_resumption(resumes_after) if gives_timeout(options) else {}
         return {**self.limits, **resumption, **self.given}
 
     def of_resumption(self, resumes_after: float | None) -> dict[str, float]:
-        """The seconds for a `false_interruption_timeout` that the application has given. None: no
-        speech is resumed, and none is paused."""
+        """The seconds for a `false_interruption_timeout` that the application has given. None:
+        speech is neither paused nor resumed."""
         timers = {**self.flow.timers, **self.limits}
         if "false_interruption" not in timers or resumes_after is None:
             return {}
         made = {"false_interruption": min(max(float(resumes_after), _AT_ONCE), _LONGEST)}
-        for name in ("noise_limit", "pause_limit"):  # they end a pause that nothing else has ended
+        for name in ("noise_limit", "pause_limit"):  # they end a pause that nothing else ends
             limit = timers.get(name)
             if limit is not None and limit <= resumes_after:
                 made[name] = made["false_interruption"] + limit

@@ -1,4 +1,4 @@
-"""TurnSession: an `AgentSession` whose turns are governed by a flow."""
+"""`TurnSession`: an `AgentSession` whose turns are governed by a flow."""
 
 from __future__ import annotations
 
@@ -62,18 +62,19 @@ Handler = Callable[..., Any]
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Replaces `AgentSession`: takes the same arguments, and these.
+    """Replaces `AgentSession`. It takes the same arguments, and the following.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
-        timers: Seconds that replace those of the flow, or of the flow `session`. `math.inf`: never.
-        limits: The set of limits that gives seconds to the timers that are ``never`` in the flow:
-            ``"brisk"`` gives up what a caller would not wait for. By default nothing is given up
-            that LiveKit waits for; a long wait is reported (``turn_waits_long``).
+        timers: Seconds that override those of the flow, or of the flow `session`. `math.inf`:
+            never.
+        limits: A set of limits: seconds for the timers that are ``never`` in the flow. ``"brisk"``
+            ends waits that a caller would not accept. By default a session waits as long as LiveKit
+            does, and reports a long wait (``turn_waits_long``).
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
-        ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`. A call
-            that was completed there is answered from it once, and not executed again.
-        store: Where the session is kept, so that another worker can continue it: the path of a
+        ledger: The tool calls of a crashed session, `Ledger.from_journal(...)`. A call that was
+            completed there is answered from it once, and not executed again.
+        store: Where the session is saved, so that another worker can continue it: the path of a
             SQLite file, ``postgresql://...``, or a `Store`. See docs/store.md.
         session_id: The name under which another worker finds the session, such as the room's name.
         actions: An object with a method for each action and host fact that a flow of your own
@@ -82,14 +83,14 @@ class TurnSession(GovernedSession[Userdata_T]):
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs and
             records it, ``off`` does not check. A flow is checked once in a process, in 0.1 to
             0.5 s. The flows that come with turnfsm are proved already.
-        telemetry: Send figures and span events to OpenTelemetry: True for the global provider, or
-            a `Telemetry`.
+        telemetry: Send metrics and span events to OpenTelemetry: True for the global provider, or a
+            `Telemetry`.
         audit: Check the journal against the flow's properties while it is written. A broken
-            property gives the event ``turn_property_broken``, a warning and a counter; nothing
-            else changes.
+            property causes the event ``turn_property_broken``, a warning and a count; nothing else
+            changes.
         publish_state: Publish the state of the flow in the room, as the attribute ``turnfsm.state``
             of the agent's participant, next to LiveKit's ``lk.agent.state``.
-        view: Show the session on a page in the browser while it runs. True is
+        view: Show the session on a page in the browser while it runs. True means
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
         strict: Raise if this livekit-agents lacks anything that turnfsm needs, or is outside the
@@ -97,7 +98,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         options: The arguments of `AgentSession`.
 
     Raises:
-        UnsupportedLiveKit: This livekit-agents does not fit. The message names what is missing.
+        UnsupportedLiveKit: This livekit-agents is not supported. The message names what is missing.
         FlowError: The flow cannot be used, or is not proved.
         HostError: The flow lacks a state or trigger that a session needs, or has an action or a
             host fact without a method.
@@ -166,7 +167,7 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def missing_features(self) -> Mapping[str, str]:
-        """What this livekit-agents has no names for: each feature, and what it would promise.
+        """The features that this livekit-agents does not support, each with its guarantee.
 
         It is empty unless `strict=False`. `turnfsm livekit` lists the names.
         """
@@ -190,10 +191,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         """How many committed user turns there were, by how they ended.
 
         `replied`: audio of the reply was heard, or text where there is no audio. `silent`: the
-        reply ended by itself with nothing to be heard. `superseded`: a newer turn came before
-        anything was heard. `dropped`: there was no reply, or it failed or was interrupted before
-        anything was heard. Two have not ended: `asked`, a reply was asked for and nothing of it was
-        heard yet; `queued`, the turn waits for the floor.
+        reply ended by itself without audio. `superseded`: a newer turn came before anything was
+        heard. `dropped`: there was no reply, or it failed or was interrupted before anything was
+        heard. Two are for turns that have not ended: `asked`, a reply was requested but not heard
+        yet; `queued`, the turn waits for the floor.
         """
         turns = self._conductor.turns
         waiting = {"asked": turns.asked, "queued": len(turns.deferred)}
@@ -201,7 +202,7 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]:
-        """What waits to begin, in the order in which it was requested.
+        """The deferred work, in the order of the requests.
 
         A run and deferred user turns come first, then results on the agenda. Each begins with the
         context variables of the task that requested it.
@@ -230,7 +231,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         """As `AgentSession.start`.
 
         Raises:
-            TurnfsmError: The flow needs another turn detection.
+            TurnfsmError: The flow needs a different turn detection.
             UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
         warn_of_misspelt_tools(self._turn.flow.named_tools, [*self.tools, *agent.tools])
@@ -264,14 +265,14 @@ class TurnSession(GovernedSession[Userdata_T]):
         return result
 
     async def restore(self) -> Past | None:
-        """Take the session over from the worker that had it before.
+        """Take over the session from the previous worker.
 
-        `start` does this, too. Call it before `start` if the application has several agents:
-        `start` then needs the agent that was active.
+        `start` does this by itself. Call it before `start` if the application has several agents,
+        to find out which one was active: pass that one to `start`.
 
         Returns:
-            What the other worker left: `agent` is the id of the active agent, `items` what was
-            said. None if no worker had the session before, or there is no store.
+            The restored conversation: `agent` is the id of the active agent, `items` are the chat
+            items. None if no worker had the session before, or there is no store.
 
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued.
@@ -286,11 +287,11 @@ class TurnSession(GovernedSession[Userdata_T]):
         return self._keeping.epoch if self._keeping is not None else 0
 
     def agent_comes(self, agent: Agent) -> None:
-        """The session hands over to this agent, which may have a turn detection of its own."""
+        """The session hands over to this agent, which may have its own turn detection."""
         warn_of_turn_detection(self._flow, self, agent)
 
     async def session_closed(self) -> None:
-        """LiveKit has closed the session: write what is not written yet."""
+        """LiveKit has closed the session: flush the store and the journal."""
         await super().session_closed()
         self._observers.end()
         if self._keeping is not None:
@@ -303,7 +304,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._taken = asyncio.ensure_future(self.aclose())
 
     async def _take_up(self, agent: Agent, keeping: Keeping) -> None:
-        """Go on where the last worker has stopped, and keep what happens from now on."""
+        """Continue where the last worker stopped, and save what happens from now on."""
         given = {item.id for item in agent.chat_ctx.items}
         past = await self.restore()
         self._conductor.keeping = keeping

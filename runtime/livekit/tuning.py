@@ -1,4 +1,4 @@
-"""Settings of the session that apply while a state is held. LiveKit reads them at each use."""
+"""Settings of the session that apply in a state. LiveKit reads them at each use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPECULATION = {
     "max_retries": "max_retries",
     "max_speech_duration": "max_speech_duration",
 }
-"""Tuning to the option of preemptive generation that it replaces."""
+"""From tuning keys to the options of preemptive generation that they replace."""
 
 
 class Tuner:
@@ -45,13 +45,13 @@ class Tuner:
 
     @property
     def speculation(self) -> dict[str, object]:
-        """The options of preemptive generation that the held state replaces."""
+        """The options of preemptive generation that the current state replaces."""
         values = {key: getattr(self._tuning, name) for name, key in _SPECULATION.items()}
         return {key: value for key, value in values.items() if value is not None}
 
     @property
     def min_silence(self) -> float | None:
-        """Seconds of silence in a voice from which on the user is silent; None: LiveKit's."""
+        """Seconds of pause after which the user counts as silent; None: LiveKit's value."""
         return self._tuning.min_silence
 
     def _put(
@@ -61,7 +61,7 @@ class Tuner:
         before: float | None,
         value: float | None,
     ) -> None:
-        # What the application has set meanwhile stays when the state is left.
+        # A value that the application sets during the state stays afterwards.
         if before is None or options[name] != before:
             self._own[name] = options[name]
         options[name] = self._own[name] if value is None else value

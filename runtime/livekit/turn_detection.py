@@ -1,4 +1,4 @@
-"""Whether a session decides about the end of the user's turn as its flow needs it."""
+"""Checks that a session's turn detection fits its flow."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def require_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent)
     Args:
         flow: The flow of the session.
         session: The session.
-        agent: Its first agent. What an agent sets comes before what the session sets.
+        agent: Its first agent. An agent's settings override the session's.
 
     Raises:
-        TurnfsmError: The flow needs another turn detection, or the agent has a realtime model that
-            cannot be governed with this livekit-agents.
+        TurnfsmError: The flow needs a different turn detection, or the agent has a realtime model
+            that cannot be governed with this livekit-agents.
     """
     if unmet := _unmet(flow, session, agent):
         raise TurnfsmError(unmet)
 
 
 def warn_of_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent) -> None:
-    """The same for a later agent: the call goes on, so that it is only logged."""
+    """The same for a later agent. The call continues, so the problem is only logged."""
     if unmet := _unmet(flow, session, agent):
         logger.warning("%s", unmet)
 

@@ -1,8 +1,8 @@
 """Overrides of livekit-agents. No other module uses its private names.
 
 An override asks the conductor before LiveKit acts, or reports what LiveKit has done. `contract`
-checks the names at import. Each override is needed: without it a scenario fails
-(tests/livekit/test_ablation.py).
+checks the names at import. Each override is necessary: without it a scenario of
+tests/livekit/test_ablation.py fails.
 """
 
 from .activity import GovernedActivity, activity_of

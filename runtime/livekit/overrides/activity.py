@@ -30,7 +30,7 @@ __all__ = ["GovernedActivity", "activity_of", "adopt"]
 
 
 class _GatesPassed(Exception):
-    """LiveKit's own checks before a barge-in have passed: now the flow decides."""
+    """LiveKit's own checks of a barge-in have passed, so the flow decides."""
 
 
 class _CommitRefused(Exception):
@@ -62,9 +62,9 @@ class GovernedActivity(ProducingActivity):
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         governed = govern(speech, self._conductor)
         if governed.interrupted and governed.steps_over:
-            return  # LiveKit adds the reply to a result after a turn that is over: nobody hears it
+            return  # a late reply of LiveKit to a result; its turn is over
         if force and self._closed:
-            speech.interrupt(force=True)  # the agent was replaced while the call ran
+            speech.interrupt(force=True)  # the agent was replaced during the call
             return
         super()._schedule_speech(speech, priority, force)
         self._conductor.speech_scheduled(asyncio.current_task(), governed, self)
@@ -77,7 +77,7 @@ class GovernedActivity(ProducingActivity):
         if self._conductor.may_speculate(partial(self._speculate_again, info)):
             words = self._conductor.turns.with_deferred(info.new_transcript)
             super().on_preemptive_generation(replace(info, new_transcript=words))
-        elif not self._conductor.turns.reply_due:  # else it is to a turn that is committed
+        elif not self._conductor.turns.reply_due:  # otherwise it answers a committed turn
             self._cancel_preemptive_generation()
 
     def _speculate_again(self, info: Any) -> None:
@@ -90,14 +90,14 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
-        """The agent's options, unless the held state replaces them."""
+        """The agent's options, unless the current state replaces them."""
         options = super().preemptive_generation_opts
         tuned = cast(Any, self.session).tuner.speculation
         return cast(PreemptiveGenerationOptions, {**options, **tuned})
 
     @property
     def endpointing_opts(self) -> EndpointingOptions:
-        """LiveKit's delays at the pace of the flow, but for those that the application gives."""
+        """LiveKit's delays scaled by the pace of the flow, except those set by the application."""
         own = self.agent._turn_handling.get("endpointing") or {}
         given = {*self.session.options.endpointing_overrides, *own}
         pace, options = self._conductor.turn.flow.pace, super().endpointing_opts
@@ -121,7 +121,7 @@ class GovernedActivity(ProducingActivity):
     def _pause_enabled(self) -> bool:
         if self._probing:
             raise _GatesPassed
-        return False  # the flow decides on a pause: LiveKit never pauses by itself
+        return False  # the flow decides on a pause; LiveKit never pauses by itself
 
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
         self._conductor.start_playout(govern(speech_handle, self._conductor))
@@ -147,7 +147,7 @@ class GovernedActivity(ProducingActivity):
         try:
             committed = super().on_end_of_turn(info)
         except _CommitRefused:
-            if not self._wordless(info):  # else the reply that was asked for ahead is to another
+            if not self._wordless(info):  # otherwise the speculative reply answers another message
                 self._cancel_preemptive_generation()
                 if not deferred and self._voice_has_come:
                     self.turn_decided()
@@ -156,7 +156,7 @@ class GovernedActivity(ProducingActivity):
             self._deciding = None
         if not (committed or deferred or self.stt is None):
             committed = self._conductor.defers_short_turn(self.label, info)
-        if not deferred:  # else words of a later voice may still come
+        if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
@@ -164,8 +164,8 @@ class GovernedActivity(ProducingActivity):
             task.add_done_callback(self._conductor.turn_task_ended)
         return committed
 
-    # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
-    # handoff has begun. When the session closes, it looks only once the agent has stopped speaking.
+    # LiveKit drops a committed turn if it finds, before or after the agent's hook, that a handoff
+    # has begun. When the session closes, it checks only after the agent has stopped speaking.
 
     @property
     def _scheduling_paused(self) -> bool:
@@ -206,7 +206,8 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def _voice_has_come(self) -> bool:
-        # A realtime model gets the last voice with the turn; its words come after the commit.
+        # A realtime model gets the last speech with the turn; its transcript comes after the
+        # commit.
         return self._conductor.utterance.ask("turn_whole") or self.commits_audio
 
     @property
@@ -216,7 +217,7 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def phase(self) -> Phase:
-        """How this agent stands to the session."""
+        """The agent's phase."""
         if not self.accepts_turns:
             return "leaving"
         if self.may_greet:
@@ -230,7 +231,7 @@ class GovernedActivity(ProducingActivity):
     # -- the conversation
 
     def other_calls(self, item: str) -> frozenset[str]:
-        """The ids of the conversation's calls, without the one of this item."""
+        """The ids of the conversation's calls, except that of this item."""
         contexts = self.agent._chat_ctx, self.session.history
         calls = [
             other.call_id
@@ -251,7 +252,7 @@ class GovernedActivity(ProducingActivity):
         """The agent's tool of this name, or None."""
         return llm.ToolContext(self.tools).function_tools.get(name)
 
-    # -- handoffs do not wait for speeches that the turn has released
+    # -- handoffs do not wait for speeches whose calls were released
 
     async def _pause_scheduling_task(
         self, *, blocked_tasks: list[asyncio.Task[Any]] | None = None
@@ -259,15 +260,15 @@ class GovernedActivity(ProducingActivity):
         spared = [*(blocked_tasks or ()), *self._released_tasks()]
         await super()._pause_scheduling_task(blocked_tasks=spared)
         if blocked_tasks is None and self.__dict__["_new_turns_blocked"]:
-            # The agent is replaced. What is waited for now need not be waited for when the next
-            # one has its STT, or its realtime session, and nobody hears the user.
+            # The agent is being replaced. A transcript awaited now need not be awaited once the
+            # next agent has the STT or the realtime session.
             await self._calls_or_close()
 
     @contextlib.asynccontextmanager
     async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:
         if self._on_enter_task in slot["blocked_tasks"]:
-            # The context is that of the speech whose tool has handed over to this agent. That
-            # speech is over; that it was interrupted does not end what this agent does.
+            # The context belongs to the speech whose tool has handed over to this agent. That
+            # speech is over, and its interruption must not end what this agent does.
             slot["speech_handle"] = None
         try:
             async with super()._inline_task_slot(**slot):
@@ -277,8 +278,8 @@ class GovernedActivity(ProducingActivity):
             cast(Any, self.session).chain_moved()
 
     def _task_over(self) -> None:
-        # LiveKit's close waits for the task that is active until it has handed back, which it never
-        # does if its tool is cancelled meanwhile.
+        # LiveKit's close waits until the active task has handed back. A task whose tool was
+        # cancelled never does.
         active = self.session._activity
         task = active.agent if active is not None else None
         if isinstance(task, AgentTask) and task._old_agent is self.agent:
@@ -288,8 +289,8 @@ class GovernedActivity(ProducingActivity):
     def at_rest(self) -> bool:
         """This agent is active, has entered, and no handoff or task of it is under way."""
         task = self.agent if isinstance(self.agent, AgentTask) else None
-        over = task is not None and task.done() and task._old_agent is not None  # it hands back
-        # After `drain` of the session its speeches are paused for good, and nothing follows.
+        over = task is not None and task.done() and task._old_agent is not None  # handing back
+        # After the session's `drain` its speeches are paused for good, and nothing follows.
         leaving = self.__dict__["_new_turns_blocked"] or self._closed
         return not (self.entering or leaving or over or self.in_task)
 
@@ -304,7 +305,7 @@ class GovernedActivity(ProducingActivity):
         return self._inline_task_lock.locked()
 
     def when_entered(self, call: Callable[[], object]) -> None:
-        """Call once the agent's `on_enter` has returned."""
+        """Call a function once the agent's `on_enter` has returned."""
         if self.entering and self._on_enter_task is not None:
             self._on_enter_task.add_done_callback(lambda _: call())
 
@@ -316,9 +317,9 @@ def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
 
 
 def adopt(activity: AgentActivity, conductor: Conductor) -> None:
-    """Make an activity that LiveKit has built a governed one.
+    """Turn an activity that LiveKit has built into a governed one.
 
-    Its class is replaced: so the constructor stays LiveKit's.
+    Only its class is replaced, so LiveKit's constructor is used.
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)

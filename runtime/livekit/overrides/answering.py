@@ -1,4 +1,4 @@
-"""The outputs that a model gets for its calls: as they come, or that a call is still running."""
+"""The outputs that a model gets for its calls: results as they arrive, or "still running"."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["AnsweringActivity", "let_tools_end", "names"]
 logger = logging.getLogger("turnfsm")
 
 WAKE_CYCLES = 20
-"""Rounds of the event loop that a waiting tool gets to end and to give its own output."""
+"""Event loop iterations for a waiting tool to end with its own output."""
 
 
 class AnsweringActivity(OutputActivity):
@@ -45,9 +45,9 @@ class AnsweringActivity(OutputActivity):
         return model.sync if isinstance(model, GovernedModel) else None
 
     def tell(self, results: Sequence[llm.FunctionCallOutput]) -> None:
-        """Send results to the model as they come.
+        """Send results to the model as they arrive.
 
-        LiveKit would wait until nobody speaks; the model may reply before that.
+        LiveKit would wait for silence, and the model may reply before that.
         """
         if (sync := self._sync) is not None:
             # LiveKit owns the task, and awaits or cancels it with the agent.
@@ -60,9 +60,9 @@ class AnsweringActivity(OutputActivity):
             await sync.tell(results)
 
     def _overtaken(self, speech: SpeechHandle) -> list[llm.FunctionCallOutput]:
-        """The results that are due, if others have spoken behind one of them.
+        """The pending results, if something was said after one of them.
 
-        The model answers what comes last, and results come right after their calls.
+        A model answers the last item, and results stand right after their calls.
         """
         due = self._conductor.tools.undelivered_of(speech.id, _results_of(speech))
         items = (*self.agent._chat_ctx.items, *speech.chat_items)
@@ -92,7 +92,7 @@ class AnsweringActivity(OutputActivity):
         self.tell([output])
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Answer calls that go on in the background with an output that says so."""
+        """Answer calls that continue in the background with an output that says so."""
         if calls:
             answer = self._answer(calls, self._answering)
             self._answering = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
@@ -108,7 +108,7 @@ class AnsweringActivity(OutputActivity):
 
     @property
     def model_keeps_context(self) -> bool:
-        """A realtime model has the conversation."""
+        """A realtime model stores the conversation itself."""
         return self.__dict__.get("_rt_session") is not None
 
     @property
@@ -119,21 +119,21 @@ class AnsweringActivity(OutputActivity):
 
 
 def names(results: Sequence[llm.FunctionCallOutput]) -> str:
-    """The results of these calls, by name and id."""
+    """The names and ids of these calls."""
     return ", ".join(f"{result.name} ({result.call_id})" for result in results)
 
 
 def _results_of(speech: SpeechHandle) -> frozenset[str]:
-    """The ids of the results that a speech has, but for late ones, which come apart from it."""
+    """The ids of a speech's results, except late ones, which come separately."""
     items = speech.chat_items
     return frozenset(item.call_id for item in items if item.type == "function_call_output")
 
 
 async def let_tools_end() -> None:
-    """Let tools end whose wait has ended with the interruption.
+    """Give tools time to end whose wait was ended by the interruption.
 
-    LiveKit gives no signal for this. A tool that goes on instead never says so, and the output of
-    one that ends is made by several tasks after its own, with no event before `_item_added`.
+    LiveKit gives no signal for this. A tool that continues does not say so. The output of a tool
+    that ends passes through several tasks, with no event before `_item_added`.
     """
     for _ in range(WAKE_CYCLES):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""An agent that takes over: what its conversation lacks, and what it says first."""
+"""An agent that takes over: the items that its conversation lacks, and its first speech."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["ArrivingActivity", "results_when_copied"]
 logger = logging.getLogger("turnfsm")
 
 VOICE = 0.3
-"""Seconds after which a VAD has heard that the user speaks."""
+"""Seconds within which a VAD detects that the user speaks."""
 
 
 class ArrivingActivity(LeavingActivity):
     """The activity of an agent that takes over from another one.
 
     The application copies the conversation before the handoff, or in the tool that hands over.
-    Calls that end later are missing in this copy, and the new agent would make them again. So it
-    gets them when it begins.
+    Calls that end later are missing in this copy, and the new agent would make them again. So they
+    are added when it starts.
     """
 
     results_when_copied: frozenset[str]
     _greeting: SpeechHandle | None = None
 
     async def start(self, **how: Any) -> None:
-        """Begin. A realtime model gets its conversation here."""
+        """Start the activity. A realtime model gets its conversation here."""
         self.agent._chat_ctx.insert(list(self._find_what_came_since()))
         await super().start(**how)
         if (entering := self._on_enter_task) is not None:
@@ -49,9 +49,9 @@ class ArrivingActivity(LeavingActivity):
     async def _start_session(self, **how: Any) -> None:
         model = getattr(how.get("reuse_resources"), "rt_session", None)
         if model is not None and self._rt_turn_detection_enabled:
-            # LiveKit interrupts the model, which may be about to answer.
+            # LiveKit interrupts the model here, although it may be about to answer.
             self._conductor.answer_skipped(model.update_chat_ctx.unanswered())
-        # The agent before has heard them, and nobody has answered them yet.
+        # The previous agent has heard them, and they have no answer yet.
         skipped = tuple(self._conductor.unanswered)
         recognised = [self.session.history.get_by_id(id) for id in skipped]
         conversation = self.agent._chat_ctx
@@ -70,8 +70,8 @@ class ArrivingActivity(LeavingActivity):
             )
 
     def reply(self, instructions: str | None = None) -> GovernedHandle:
-        """Ask for a reply: with instructions, or to what the user has said, also if an agent before
-        has heard it."""
+        """Request a reply: with instructions, or to the user's messages, including those that an
+        earlier agent has heard."""
         if instructions is not None:
             return self._request(instructions)
         reply = govern(self.session.generate_reply(), self._conductor)
@@ -79,7 +79,7 @@ class ArrivingActivity(LeavingActivity):
         return reply
 
     def speak(self, text: str, *, interruptible: bool = True) -> GovernedHandle:
-        """Say a text that answers nobody."""
+        """Say a fixed text that is no answer to the user."""
         allowed = NOT_GIVEN if interruptible else False
         return govern(self.say(text, allow_interruptions=allowed), self._conductor)
 
@@ -96,16 +96,16 @@ class ArrivingActivity(LeavingActivity):
 
     @property
     def greets(self) -> bool:
-        """What `on_enter` says has not been heard to its end."""
+        """The speech of `on_enter` is not finished."""
         greeting = self._greeting
         return greeting is not None and not greeting.done() and not self._no_pending_speech
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
-        # Only calls that belong to words which it holds, of tools that it has: it would make those
-        # calls again, and knows no others. And those whose results it is to tell. What was said
-        # upon such a result may have told it.
+        # It gets the calls that it would make again: those that belong to user messages in its
+        # conversation, of tools that it has. It also gets those whose results it must deliver. A
+        # reply after such a result may already have delivered it.
         if not self.session.history.items:
-            return  # the first agent: finding its tools takes longer than all the rest
+            return  # the first agent: finding its tools would take longer than all the rest
         held = {item.id for item in self.agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
         due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
@@ -114,7 +114,7 @@ class ArrivingActivity(LeavingActivity):
         told = False
         for item in _as_they_came(self.session.history, self.agent._chat_ctx):
             if item.type == "message" and item.role == "user":
-                if item.id not in unanswered:  # nobody has answered these
+                if item.id not in unanswered:  # these are unanswered
                     asked, told = item.id, False
             elif item.type == "message" and told and item.id not in held:
                 yield item
@@ -136,31 +136,32 @@ class ArrivingActivity(LeavingActivity):
 
 
 def _as_they_came(history: llm.ChatContext, copy: llm.ChatContext) -> list[llm.ChatItem]:
-    """The items of the history in the order in which they came.
+    """The items of the history in chronological order.
 
-    With a realtime model the user's words come into the history with their transcript, perhaps
-    behind the calls that they ask for. LiveKit adds an empty message to the agent's conversation
-    when the model has heard them.
+    With a realtime model a user message enters the history with its transcript, perhaps after the
+    calls that it asked for. LiveKit adds an empty message to the agent's conversation when the
+    model has heard the user.
     """
     came = {item.id: item.created_at for item in copy.items}
     return sorted(history.items, key=lambda i: min(i.created_at, came.get(i.id, i.created_at)))
 
 
 def _first_of_pair(call: str) -> str:
-    """A call that was answered while it ran ends with a pair of its own."""
+    """A call that was answered while running ends with a second pair of call and output."""
     return call.removesuffix("_final")
 
 
 def results_when_copied(
     history: llm.ChatContext, conversation: llm.ChatContext, committed: Mapping[str, float]
 ) -> frozenset[str]:
-    """The results that a copy of the history can contain, if it was made with results.
+    """The results that a copy of the history may contain, if results were copied.
 
     Args:
-        history: All that was said and done before the handoff.
-        conversation: That of the agent that takes over.
-        committed: When results came into the history, by their calls. LiveKit commits those of a
-            step together, with the times at which they ended; any other came when it ended.
+        history: The session's history before the handoff.
+        conversation: The conversation of the agent that takes over.
+        committed: When results entered the history, by their calls. LiveKit commits the results of
+            a step together, with the times at which they ended. Any other result entered when it
+            ended.
     """
     known = {item.id for item in history.items}
     latest = max((item.created_at for item in conversation.items if item.id in known), default=0.0)

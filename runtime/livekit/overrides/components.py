@@ -1,4 +1,4 @@
-"""What LiveKit says of its components: STT, LLM, TTS, VAD, realtime model."""
+"""Reads LiveKit's reports about its components: STT, LLM, TTS, VAD, realtime model."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _PARTS: dict[str, ComponentPart] = {
 
 
 def failure_of(error: Any) -> ComponentFailed | None:
-    """What LiveKit's event ``error`` says; None if it is about something else.
+    """The failed component in LiveKit's event ``error``; None if the event is about something else.
 
-    LiveKit emits it in the task that works for a speech.
+    LiveKit emits the event in the task of a speech.
     """
     part = _PARTS.get(getattr(error, "type", ""))
     if part is None:
@@ -55,14 +55,14 @@ def _tells(component: object) -> bool:
 
 
 def vad_failure(vad: VAD, raised: BaseException) -> ComponentFailed:
-    """The VAD has raised: LiveKit logs that, and hears no more voice."""
+    """The VAD has raised. LiveKit only logs that, and detects no more speech."""
     kind, error = type(vad), type(raised).__name__
     label = f"{kind.__module__}.{kind.__qualname__}"
     return ComponentFailed("vad", label, error, recoverable=False, message=str(raised))
 
 
 def closed_by(reason: Enum, error: Any) -> Closed:
-    """Why LiveKit closes a session."""
+    """LiveKit's reason for closing a session."""
     failure = failure_of(error)
     return Closed(str(reason.value), str(failure) if failure is not None else None)
 

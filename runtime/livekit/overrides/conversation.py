@@ -1,4 +1,5 @@
-"""A realtime model's conversation: each result once, next to its call; only what was heard."""
+"""Keeps a realtime model's conversation right: each result once, next to its call; no unheard
+text."""
 
 from __future__ import annotations
 
@@ -20,39 +21,39 @@ _SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
 
 
 def part_of(item: llm.ChatItem) -> Part:
-    """What an item of LiveKit is."""
+    """The kind of a LiveKit item."""
     if item.type == "message":
         return _SAID_BY.get(item.role, "instruction")
     return _TOOLS.get(item.type, "other")
 
 
 class Asker(Protocol):
-    """The activity that has a realtime model."""
+    """The activity that uses a realtime model."""
 
     @property
     def words_to_answer(self) -> Collection[str]:
-        """The ids of the user's messages that a request is still to be sent for."""
+        """The ids of the user's messages that still need a request to the model."""
 
     def words_heard(self, words: Sequence[str]) -> None:
-        """The model has heard these messages of the user."""
+        """The model has heard these user messages."""
 
     def answers_words(self) -> bool:
-        """The speech of the current task answers words that the model has heard."""
+        """The speech of the current task answers messages that the model has heard."""
 
     def about_to_ask(self, instructions: Any) -> Any:
-        """The model is asked now. Returns the instructions that it gets."""
+        """The model is about to be asked. Returns the instructions for it."""
 
 
 class ChatContextSync:
     """Replaces `update_chat_ctx` and `generate_reply` of a realtime session.
 
-    What the model is to have is `turnfsm.fsm.agenda.wanted`: LiveKit appends results at the end,
-    after what was said since, and removes words without a transcript.
+    The model's conversation is made as `turnfsm.fsm.agenda.wanted` says. LiveKit would append
+    results at the end, after later messages, and would remove user messages without a transcript.
 
     Args:
         model: The realtime session.
-        in_history: The item of this id in the session's history, or None.
-        asker: The activity that has the model. Another one may take it over.
+        in_history: Returns the item with an id in the session's history, or None.
+        asker: The activity that uses the model. Another one may take it over.
     """
 
     def __init__(
@@ -68,12 +69,11 @@ class ChatContextSync:
         self._ask = model.generate_reply
         self.generations = Generations()
         self._known: set[str] = set()
-        """The user's messages that the model was given, or that it has heard and that were
-        reported."""
+        """The user's messages that the model was sent, or has heard and reported."""
         self._unheard: set[str] = set()
         self._ours: dict[str, str] = {}
         self._theirs: dict[str, str] = {}
-        self._sending = asyncio.Lock()  # items that are being sent would be sent twice
+        self._sending = asyncio.Lock()  # otherwise items that are being sent would be sent twice
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         copied = {item.id for item in self._model.chat_ctx.items}
@@ -81,10 +81,10 @@ class ChatContextSync:
             await self._hold(chat_ctx, copied)
 
     def generate_reply(self, **how: Any) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        """Ask the model for a reply.
+        """Request a reply from the model.
 
-        What was asked for before the user's words were committed may come into its conversation
-        after them. The model answers what comes last.
+        An earlier request may enter the model's conversation after the user's message, and the
+        model answers the last item.
         """
         is_open = self._are_open()
         if self.asker.answers_words() and is_open != sorted(is_open):
@@ -92,9 +92,9 @@ class ChatContextSync:
         return self._ask_now(how)
 
     def unanswered(self) -> list[str]:
-        """The user's messages that the model has, and that a request is still to be sent for.
+        """The user's messages that the model has, but that still need a request.
 
-        What it has heard since the last look is reported first.
+        First reports what the model has heard since the last check.
         """
         held = [item.id for item in self._model.chat_ctx.items if part_of(item) == "utterance"]
         self.asker.words_heard([id for id in held if id not in self._known])
@@ -104,7 +104,7 @@ class ChatContextSync:
 
     @property
     def ends_with_open_words(self) -> bool:
-        """The model would answer words of the user that it was not asked to answer yet."""
+        """The model would answer user messages that it was not asked to answer yet."""
         return self._are_open()[-1:] == [True]
 
     def _are_open(self) -> list[bool]:
@@ -112,28 +112,28 @@ class ChatContextSync:
         return [item.id in due for item in self._model.chat_ctx.items]
 
     def spoken_behind(self, results: Collection[str]) -> bool:
-        """Somebody has spoken behind one of these results in the model's conversation."""
+        """The model's conversation has a message after one of these results."""
         items = self._model.chat_ctx.items
         said = (item for item in items if item.type != "message" or item.text_content)
         return spoken_behind(results, map(self._read, said))
 
     def call_renamed(self, item: str, ours: str, theirs: str) -> None:
-        """The session has another id for a call than the model. The model is told its own id.
+        """The session's id of a call differs from the model's id. The model gets its own id.
 
         Args:
             item: The id of the call's item.
             ours: The session's id of the call.
-            theirs: The model's id.
+            theirs: The model's id of the call.
         """
         self._ours[item], self._theirs[ours] = ours, theirs
 
     async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
-        """Send results of calls that the model waits for."""
+        """Send the results that the model waits for."""
         async with self._sending:
             await self._hold(results=results)
 
     async def forget(self, ids: Iterable[str]) -> None:
-        """Remove items that nobody has heard from the conversation."""
+        """Remove unheard items from the model's conversation."""
         if not self._model.capabilities.mutable_chat_context:
             return
         self._unheard |= set(ids)
@@ -159,13 +159,14 @@ class ChatContextSync:
         results: Iterable[llm.FunctionCallOutput] = (),
         answers: bool = False,
     ) -> None:
-        """Make the model have what it is to have.
+        """Bring the model's conversation to its wanted content.
 
         Args:
-            context: What LiveKit or the application sends; None: what it has.
-            copied: The ids of what it had when that was copied.
-            results: What has come of its calls.
-            answers: It is about to be asked for an answer to the open words.
+            context: The conversation that LiveKit or the application sends; None: the model's
+                current one.
+            copied: The ids of the model's items when `context` was copied.
+            results: New results of the model's calls.
+            answers: The model is about to be asked to answer the open user messages.
         """
         had: set[str] = set()
         came = [*map(self._read, results)]
@@ -188,8 +189,8 @@ class ChatContextSync:
             change = diff(held, target)
             if not change.moves:
                 break
-            # What moves is removed first. LiveKit may remove words instead: sent again, they would
-            # be text, not what the model has heard.
+            # Items that move are removed first. LiveKit might remove user messages instead; sent
+            # again, they would be text, not the audio that the model has heard.
             moved.update(change.delete)
             await self._send(self._written((i for i in held if i.id not in change.delete), moved))
             given, copied = list(target), {item.id for item in held}
@@ -214,7 +215,7 @@ class ChatContextSync:
 
     def _history_waits_for(self, item: llm.ChatItem) -> bool:
         if item.type == "function_call":
-            return self.generations.make(item)  # LiveKit may have copied it before it began
+            return self.generations.make(item)  # LiveKit may have copied it before
         if item.type != "message" or self._in_history(item.id) is not None:
             return False
         return item.role == "user" or self.generations.make(item)

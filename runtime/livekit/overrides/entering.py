@@ -1,4 +1,4 @@
-"""What a realtime model sends, as it comes in."""
+"""Reports the items of a realtime model as they arrive."""
 
 from __future__ import annotations
 

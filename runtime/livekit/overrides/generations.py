@@ -1,4 +1,4 @@
-"""What a realtime model says and calls now. The history does not have it yet."""
+"""The replies that a realtime model is generating, before they are in the history."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ __all__ = ["Generation", "Generations"]
 
 @attrs.define(eq=False)
 class Generation:
-    """A reply that a realtime model generates.
+    """One reply that a realtime model generates.
 
     Attributes:
-        speech: The speech that says it.
-        held: The ids of what the model had when it began.
-        over: What was heard and called is in the history, and the model has forgotten the rest.
+        speech: Its speech.
+        held: The ids of the model's items when it began.
+        over: The heard text and the calls are in the history, and the rest was removed from the
+            model's conversation.
     """
 
     speech: GovernedHandle
@@ -28,7 +29,7 @@ class Generation:
 
     @property
     def stands(self) -> bool:
-        """It is still to be heard, and its calls are to be made."""
+        """It will still be played, and its calls will be made."""
         return not (self.over or self.speech.interrupted or self.speech.done())
 
 
@@ -43,8 +44,8 @@ class Generations:
         """The model begins a reply.
 
         Args:
-            speech: The speech that says it.
-            held: What the model has.
+            speech: Its speech.
+            held: The ids of the model's items.
         """
         generation = Generation(speech, frozenset(item.id for item in held))
         self._running = [*(other for other in self._running if other.stands), generation]
@@ -55,16 +56,16 @@ class Generations:
         self._running.clear()
 
     def given(self, items: Iterable[llm.ChatItem], held: Collection[str]) -> None:
-        """The model is sent these items: it has not made them.
+        """These items are sent to the model, so it has not made them.
 
         Args:
-            items: All that the model has then.
-            held: The ids of what it has already.
+            items: All items that the model has afterwards.
+            held: The ids of those that it has already.
         """
         self._given = {item.id for item in items if item.id in self._given or item.id not in held}
 
     def make(self, item: llm.ChatItem) -> bool:
-        """Whether the model has made this item for a reply that stands."""
+        """Whether the model has made this item for a reply that is still valid."""
         if item.id in self._given:
             return False
         return any(running.stands and item.id not in running.held for running in self._running)

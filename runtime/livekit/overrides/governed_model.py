@@ -1,4 +1,4 @@
-"""A realtime model's session as an activity sees it."""
+"""Wraps a realtime session for an activity."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["GovernedModel"]
 
 
 class GovernedModel:
-    """Stands for a realtime session where LiveKit and the application ask for it.
+    """What LiveKit and the application get in place of a realtime session.
 
-    What is sent to the model goes through `sync`. Everything else is the session's own, which
-    stays as its model has made it.
+    Everything sent to the model goes through `sync`. Everything else is delegated to the session,
+    which is not modified.
 
     Args:
         model: The realtime session.
-        sync: What is sent to it.
-        defers_turns: Whether a turn is deferred.
+        sync: Sends the conversation to the model.
+        defers_turns: Returns whether a turn is deferred.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class GovernedModel:
         own["clear_audio"] = InputAudio(model, defers_turns)
 
     def taken_over(self, by: Asker) -> None:
-        """The current task begins an agent that has it from the agent before."""
+        """The current task starts an agent that takes the session over from the previous agent."""
         self.clear_audio.taken_over()
         self.sync.generations.end_all()
         self.sync.asker = by
 
     async def _update_session(self, **what: Any) -> None:
-        # LiveKit's own: it sends the conversation as this object does.
+        # LiveKit's own method; it sends the conversation through this object.
         await type(self._model)._update_session(self, **what)
 
     @property  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""A tool that has returned an agent: the session hands over to it, or the output says that not."""
+"""A tool has returned an agent: either hand over to it, or say in the output that it is refused."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def refuse_handoff(output: llm.FunctionCallOutput) -> None:
 
 
 def refused(call: llm.FunctionCall, output: Any) -> Any:
-    """What a tool gives whose handoff does not happen.
+    """The output of a tool whose handoff is refused.
 
-    LiveKit would put its own text in place of what the tool has returned besides the agent.
+    LiveKit would replace the other values that the tool has returned with its own text.
     """
     made = make_tool_output(fnc_call=call, output=output, exception=None)
     if made.agent_task is None:
@@ -37,20 +37,21 @@ def refused(call: llm.FunctionCall, output: Any) -> Any:
 
 
 def hands_over(output: Any) -> bool:
-    """A tool has returned an agent."""
+    """Whether a tool has returned an agent."""
     return any(isinstance(item, Agent) for item in _items(output))
 
 
 def without_agent(output: Any) -> Any:
-    """What a tool has returned besides an agent."""
+    """The return value without the agent."""
     others = [item for item in _items(output) if not isinstance(item, Agent)]
     return others[0] if len(others) == 1 else others or None
 
 
 def hand_over(context: RunContext[Any], output: Any) -> bool:
-    """Hand over to the agent that the tool of an interrupted turn has returned, if that may be.
+    """Hand over to the agent that the tool of an interrupted turn has returned, if the flow allows
+    it.
 
-    LiveKit makes no handoff of a turn that was interrupted while its preamble was heard.
+    LiveKit makes no handoff if the turn was interrupted during its preamble.
     """
     speech, agents = context.speech_handle, [i for i in _items(output) if isinstance(i, Agent)]
     assert isinstance(speech, GovernedHandle)

@@ -1,4 +1,4 @@
-"""An activity that reports what it hears of the user, and whether words may still come."""
+"""An activity that reports what it hears of the user, and whether a transcript may still arrive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HearingActivity(ArrivingActivity):
     """An activity that reports what it hears of the user."""
 
     segment: Segment | None = None
-    """Of the STT stream with which it will go on."""
+    """The segment of the STT stream that this activity will continue."""
 
     _stop_following: Callable[[], None] | None = None
     _hears_silence = False
@@ -63,8 +63,8 @@ class HearingActivity(ArrivingActivity):
     async def _close_session(self) -> None:
         if self._stop_following is not None:
             self._stop_following()
-        # The agent is closed, or pauses: recognised words in no committed turn would be lost.
-        # (When the session closes LiveKit itself commits those of the last agent.)
+        # The agent is closed or pauses: a transcript in no committed turn would be lost. (When the
+        # session closes, LiveKit itself commits that of the last agent.)
         recognition, committed = self._audio_recognition, False
         if isinstance(recognition, GovernedRecognition):
             if not self._commits_at_the_close:
@@ -78,7 +78,7 @@ class HearingActivity(ArrivingActivity):
         await super()._close_session()
 
     def _leave_words(self, recognition: GovernedRecognition) -> bool:
-        """Whether the application has committed words that may still come."""
+        """Whether the application has committed a turn whose transcript may still arrive."""
         committed = not self._conductor.closing and recognition.hand_over_commit()
         turn = recognition.take_uncommitted_transcript()
         if turn is None and self._leaves_a_voice:
@@ -104,8 +104,8 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _leaves_a_voice(self) -> bool:
-        """The user speaks to a realtime model that the next agent takes over. It may be that only
-        silence follows, and the next agent's VAD hears nothing."""
+        """The user speaks to a realtime model that the next agent takes over. If only silence
+        follows, the next agent's VAD detects nothing."""
         taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None
         hears = self._conductor.user_speaks and not self._rt_turn_detection_enabled
         return taken_over and hears and not self.manual_turns
@@ -118,7 +118,7 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def uncommitted_words(self) -> str:
-        """The words of the user that were recognised and are in no committed turn."""
+        """The transcript that is in no committed turn yet."""
         recognition = self._audio_recognition
         return recognition.uncommitted_words if isinstance(recognition, GovernedRecognition) else ""
 
@@ -126,12 +126,12 @@ class HearingActivity(ArrivingActivity):
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
         self._conductor.outages.frame_came()
-        speech: Any = self._current_speech  # governed, as it has the floor
+        speech: Any = self._current_speech  # it has the floor, so it is governed
         if speech is None or not speech.held_by_tools:
-            super().push_audio(frame)  # nearly always; a frame comes every 10 to 50 ms
+            super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms
             return
-        # The option is about speech that the application has made uninterruptible. Who talks over
-        # the preamble of a tool with the policy hold or finish is answered afterwards.
+        # The option concerns speech that the application has made uninterruptible. A user who talks
+        # over the preamble of a tool with the policy hold or finish is answered afterwards.
         options = self.session.options.interruption
         discards = options["discard_audio_if_uninterruptible"]
         options["discard_audio_if_uninterruptible"] = False
@@ -143,8 +143,8 @@ class HearingActivity(ArrivingActivity):
     def clear_user_turn(self) -> None:
         words = self.uncommitted_words
         super().clear_user_turn()
-        if words:  # else the reply was asked for ahead to a turn that is committed
-            self._cancel_preemptive_generation()  # it answers these, perhaps behind kept ones
+        if words:  # otherwise the speculative reply answers a turn that is committed
+            self._cancel_preemptive_generation()  # it answers these, perhaps after earlier text
         self._conductor.expecting.cleared()
         self._conductor.utterance.post("cleared")  # LiveKit has begun another STT stream
 
@@ -208,7 +208,7 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def hears_words(self) -> bool:
-        """An STT gives transcripts of what the user says."""
+        """This agent has an STT."""
         return self.stt is not None and self._rt_session is None
 
     def _waits_for(self, question: Question) -> bool:
@@ -216,11 +216,11 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def user_silent(self) -> bool:
-        """The user pauses inside an utterance for so long that LiveKit lets speech begin, or for as
-        long as the held state says.
+        """The user has paused inside an utterance: long enough for LiveKit to start speech, or as
+        long as the current state says.
 
-        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). A
-        VAD is believed when it has said so for one frame of this utterance.
+        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). So
+        the flag counts only once it was true for a frame of this utterance.
         """
         if not self._hears_silence:
             return False
@@ -238,7 +238,7 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def answer_coming(self) -> bool:
-        """Words of the user may still be committed, or a realtime model may answer by itself."""
+        """A transcript may still be committed, or a realtime model may answer by itself."""
         return self._follow(self.answer_decision)
 
     def _follow(self, decision: asyncio.Task[None] | None) -> bool:
@@ -255,18 +255,18 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def commit_decision(self) -> asyncio.Task[None] | None:
-        """The task that is about to commit the user's words, while it runs."""
+        """The task that is about to commit the user's turn, while it runs."""
         recognition = self._audio_recognition
         if recognition is None:
             return None
         tasks = [recognition._end_of_turn_task]
-        if self._commit_may_bring_words:  # it waits for the words, then it decides
+        if self._commit_may_bring_words:  # it waits for the transcript, and decides then
             tasks.append(recognition._commit_user_turn_atask)
         return next((task for task in tasks if task is not None and not task.done()), None)
 
     @property
     def _commit_may_bring_words(self) -> bool:
-        """False if a VAD has heard no voice since the last committed words."""
+        """False if a VAD has detected no speech since the last committed transcript."""
         if self.vad is None or not self.hears_words or self.uncommitted_words:
             return True
         return self._conductor.utterance.due or not self._conductor.utterance.ask("turn_whole")
@@ -278,7 +278,7 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def setup(self) -> Setup:
-        """How this agent hears, and what its model is."""
+        """How this agent hears the user, and what kind of model it has."""
         return Setup(
             hears_words=self.hears_words,
             manual_turns=self.manual_turns,
@@ -289,7 +289,7 @@ class HearingActivity(ArrivingActivity):
             overlaps=self._rt_overlapping_speech_enabled,
         )
 
-    # -- words with which a reply was asked for: they may be typed
+    # -- user input of `generate_reply`, which may be typed
 
     def _generate_reply(self, **request: Any) -> SpeechHandle:
         handle = govern(super()._generate_reply(**request), self._conductor)
@@ -302,7 +302,7 @@ class HearingActivity(ArrivingActivity):
         )
         if asked is None:
             return handle
-        if not isinstance(self.llm, llm.RealtimeModel):  # it makes its own message
+        if not isinstance(self.llm, llm.RealtimeModel):  # LiveKit makes its own message then
             self._conductor.turns.reply_asked(handle, asked.id)
         if handle.scheduled:
             info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)

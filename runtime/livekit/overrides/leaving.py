@@ -1,7 +1,8 @@
-"""An agent that was left. A handoff and a close wait for its tools and hooks, as LiveKit does.
+"""An agent that is replaced or closed. A handoff and a close wait for its tools and hooks, as in
+LiveKit.
 
-What they wait for is reported. Only if the session has limits (`drain_limit`, `cleanup_limit`) do
-they wait no longer.
+These waits are reported. They are bounded only if the session has limits (`drain_limit`,
+`cleanup_limit`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["LeavingActivity"]
 logger = logging.getLogger("turnfsm")
 
 UNKNOWN = ""
-"""Words whose message the model has not reported yet."""
+"""Speech whose message the model has not reported yet."""
 
 _ENTERING = "AgentTask_on_enter"
 _HOOKS = {
@@ -36,11 +37,11 @@ _HOOKS = {
     "AgentTask_on_exit": "on_exit",
     "AgentActivity._user_turn_completed_task": "on_user_turn_completed",
 }
-"""LiveKit's name for the task that runs a hook of the application."""
+"""LiveKit's name of the task that runs a hook of the application."""
 
 
 class LeavingActivity(RealtimeActivity):
-    """An agent's activity that can be left even if its tools and hooks hang."""
+    """An agent's activity that can be replaced even if its tools and hooks hang."""
 
     _hooks_running: dict[asyncio.Task[Any], tuple[str, asyncio.Timeout]]
 
@@ -64,7 +65,7 @@ class LeavingActivity(RealtimeActivity):
             del hooks[task]
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
-        # LiveKit plays no reply that a model begins by itself while its agent is handing over.
+        # LiveKit does not play a reply that a model begins by itself during a handoff.
         leaving = self._scheduling_paused or self._new_turns_blocked
         if leaving and not (ev.user_initiated or self._conductor.closing):
             self.turn_decided()
@@ -84,7 +85,7 @@ class LeavingActivity(RealtimeActivity):
         return committed
 
     async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:
-        """The next agent answers. The model forgets its reply, which nobody hears."""
+        """The next agent answers. The model's unheard reply is removed from its conversation."""
         self.interrupt_model()
         said = [message.message_id async for message in ev.message_stream]
         await self._forget([*said, *[call.id async for call in ev.function_stream]])
@@ -97,7 +98,8 @@ class LeavingActivity(RealtimeActivity):
             return await super().drain(**how)
 
     def _end_handoff(self) -> None:
-        """The session closes during a handoff, which now waits for no call: no agent follows.
+        """The session closes during a handoff, which stops waiting for calls, since no agent
+        follows.
 
         LiveKit's close waits for the handoff, and only then for the user's last words.
         """
@@ -106,7 +108,7 @@ class LeavingActivity(RealtimeActivity):
             self._close_waits.set_result(None)
 
     async def _calls_or_close(self) -> None:
-        """Wait for the calls, but not when the session closes: `aclose` waits for them then."""
+        """Wait for the calls, unless the session closes: then `aclose` waits for them."""
         following = self.session._next_activity
         if following is None or self._never_starts(following):
             return
@@ -116,15 +118,16 @@ class LeavingActivity(RealtimeActivity):
         except asyncio.CancelledError:
             drained.cancel()
             raise
-        if drained.done():  # else it goes on: to cancel it would cancel the calls
+        if drained.done():  # otherwise let it continue: cancelling it would cancel the calls
             drained.result()
 
     def _never_starts(self, following: AgentActivity) -> bool:
-        """The session closes. Only an agent that has started before, and has a task, goes on."""
+        """The session closes before this next agent has started, so it will never start."""
         return self._conductor.closing and not following._started
 
     async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
-        # This agent goes on listening if no other follows: the user's last words are on their way.
+        # This agent keeps listening if no other follows: the user's last transcript may be on its
+        # way.
         if self._never_starts(new_activity):
             return None
         return await super()._detach_reusable_resources(new_activity)
@@ -134,7 +137,7 @@ class LeavingActivity(RealtimeActivity):
         return asyncio.get_running_loop().create_future()
 
     def _released_tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks of this agent that wait for calls which no turn waits for."""
+        """This agent's tasks that wait for released calls."""
         speeches = self._conductor.tools.detached_speeches()
         tasks = [t for one in speeches if isinstance(one, GovernedHandle) for t in one.tasks]
         return [task for task in tasks if not task.done() and task in self._speech_tasks]
@@ -159,10 +162,11 @@ class LeavingActivity(RealtimeActivity):
             cast(Any, self.session).agent_left()
 
     def _free_floor(self) -> None:
-        """Interrupt what still has the floor, or waits for it: nobody gives it back any more.
+        """Interrupt the speeches that have the floor or wait for it: nothing returns the floor any
+        more.
 
-        LiveKit has cancelled the task that gives the floor to one speech after the other; what
-        waits until nobody has it would wait without end.
+        LiveKit has cancelled the task that gives the floor to one speech after the other. A wait
+        for the free floor would never end.
         """
         scheduling = self._scheduling_atask
         if scheduling is not None and not scheduling.done():
@@ -176,7 +180,7 @@ class LeavingActivity(RealtimeActivity):
 
     @property
     def left(self) -> bool:
-        """Another agent has taken its place for good, or the session has closed."""
+        """It was replaced for good, or the session has closed."""
         return self._closed
 
     @property
@@ -185,18 +189,19 @@ class LeavingActivity(RealtimeActivity):
         return self.agent.label
 
     def cancel_entering(self) -> None:
-        """Cancel an `on_enter` that has not returned, unless what it says is still to be heard."""
+        """Cancel an `on_enter` that has not returned, unless its speech is not finished."""
         if self._no_pending_speech:
             self._give_up_hooks(entering=True)
 
     def cancel_hooks(self) -> None:
-        """Cancel an `on_exit` or `on_user_turn_completed` that has not returned, likewise."""
+        """Likewise cancel an `on_exit` or `on_user_turn_completed` that has not returned."""
         if self._no_pending_speech:
             self._give_up_hooks(entering=False)
 
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
-        """Wait, and cancel what takes too long. `limit` is for its toolsets, when no call runs."""
+        """Wait, and cancel what takes too long. `limit` applies to its toolsets, when no call
+        runs."""
 
         def soon() -> None:
             self._give_up_hooks(entering=True)
@@ -243,8 +248,7 @@ class LeavingActivity(RealtimeActivity):
         wait.goes_on(waiting, "application", what, since=since, now=now)
 
     async def _after_silence(self, seconds: float, call: Callable[[float], None]) -> None:
-        """Call a function each time that nothing was said for so long, with the beginning of that
-        silence."""
+        """Call a function after each silence of this length, with the start of the silence."""
         while True:
             await self._conductor.until(lambda: self._no_pending_speech)
             silent_since = self._conductor.turn.now

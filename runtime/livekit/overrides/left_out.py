@@ -1,4 +1,5 @@
-"""Leaves out what the installed livekit-agents has no names for: LiveKit decides that by itself."""
+"""Disables features for which the installed livekit-agents lacks names. There LiveKit decides by
+itself."""
 
 from __future__ import annotations
 
@@ -63,8 +64,8 @@ _INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
     "limits": ((GovernedHandle, "_mark_generation_done", _nothing),),
     "telemetry": ((GovernedHandle, "_agent_turn_context", None),),
 }
-"""What the other features get in place of a name of this one: of ours, or of LiveKit's if that
-lacks it."""
+"""Replacements for the names of a disabled feature that other features use: our names, or LiveKit's
+missing ones."""
 
 
 def _leave_out(features: Iterable[str]) -> Mapping[str, str]:
@@ -90,4 +91,4 @@ def _ours(governed: type) -> Iterator[type]:
 
 
 LEFT_OUT = _leave_out(dict.fromkeys(lost.feature for lost in check(strict=False)))
-"""What is not governed with this livekit-agents: each feature, and what it would promise."""
+"""What is not governed with this livekit-agents: each feature, and its guarantee."""

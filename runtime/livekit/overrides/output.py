@@ -1,4 +1,4 @@
-"""What a step is heard on: watched, paused and cleared as the flow decides."""
+"""The audio output of a step: observed, paused and cleared as the flow decides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["OutputActivity", "StepOutput", "nothing"]
 
 @attrs.frozen
 class StepOutput:
-    """What a step of an agent is heard on.
+    """The audio output of an agent's step.
 
     Attributes:
         agent: Its activity.
@@ -33,7 +33,7 @@ class StepOutput:
 
     @property
     def can_pause(self) -> bool:
-        """It can pause, and the session wants false interruptions resumed."""
+        """It can pause, and the session resumes after false interruptions."""
         return self.audio.can_pause and self.agent.resumes
 
     def listen(
@@ -62,13 +62,13 @@ class StepOutput:
         return stop
 
     def pause(self, *, heard: bool) -> None:
-        """Pause. If it was heard, turn detection is told that the agent is silent."""
+        """Pause. If it was playing, turn detection is told that the agent is silent."""
         self.audio.pause()
         if heard:
             self.agent.fallen_silent()
 
     def resume(self, *, heard: bool) -> None:
-        """Resume. If it was heard, turn detection is told that the agent is heard again."""
+        """Resume. If it was playing, turn detection is told that the agent speaks again."""
         if heard:
             self.agent.heard_again()
         self.audio.resume()
@@ -86,9 +86,9 @@ class StepOutput:
             sink.on_playback_finished(playback_position=played, interrupted=True)
 
     def drop(self) -> None:
-        """Clear the audio that was taken and not played."""
+        """Clear the audio that was not played."""
         if _pending(self.audio):
-            self.audio.flush()  # an output reports the end only of a complete segment
+            self.audio.flush()  # an output only reports the end of a complete segment
             self.audio.clear_buffer()
 
 
@@ -97,20 +97,20 @@ def _pending(audio: AudioOutput) -> int:
 
 
 class OutputActivity(AgentActivity):
-    """An activity that says what its steps are heard on."""
+    """An activity that knows the output of each of its steps."""
 
     _conductor: Conductor
 
     @property
     def output(self) -> StepOutput | None:
-        """What a step is heard on that begins now; None if it is text only."""
+        """The output of a step that begins now; None if it is text only."""
         output = self.session.output
         audio = output.audio if output.audio_enabled else None
         return StepOutput(self, audio) if audio is not None else None
 
     def _plays(self, speech: SpeechHandle) -> None:
-        """A task begins that plays a step: into the output that the session has now, also if the
-        application replaces it before the step has the floor, or while it is heard."""
+        """A task that plays a step begins. It uses the session's current output, even if the
+        application replaces the output later."""
         governed = govern(speech, self._conductor)
         governed.output = output = self.output
         if self._conductor.floor.holds(governed):
@@ -124,20 +124,20 @@ class OutputActivity(AgentActivity):
 
     @property
     def resumes(self) -> bool:
-        """The session wants false interruptions resumed, and interruptions can be false."""
+        """The session resumes after false interruptions, and interruptions can be false."""
         wanted = self.session.options.interruption
         timeout = wanted["false_interruption_timeout"]
         resumes = wanted["resume_false_interruption"] and timeout is not None
         return bool(resumes) and not self._rt_overlapping_speech_enabled
 
     def fallen_silent(self) -> None:
-        """What was heard is paused."""
+        """Audible speech was paused."""
         self._on_end_of_agent_speech(ended_at=time.time())
         if self.interruption_enabled:
             self.interruption_by_audio_activity_enabled = True
 
     def heard_again(self) -> None:
-        """What was paused is heard again."""
+        """Paused speech was resumed."""
         if self._audio_recognition is not None:
             self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
         if self.interruption_enabled:

@@ -1,6 +1,6 @@
-"""What an activity's steps produce: LiveKit's own tasks, with their streams counted.
+"""Counts the tokens and audio of an activity's steps in LiveKit's own tasks.
 
-Nothing is set on the agent or on the output, which are the application's.
+Nothing is set on the agent or the output, which belong to the application.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["LIVEKIT_TELLS", "ProducingActivity"]
 
 
 LIVEKIT_TELLS = "update_chat_ctx" in AgentActivity._tts_task_impl.__code__.co_names
-"""LiveKit tells a realtime model what `say()` has said, since 1.8.9."""
+"""Since 1.8.9 LiveKit adds the text of `say()` to a realtime model's conversation."""
 
 
 class ProducingActivity(RequestingActivity):
@@ -101,14 +101,14 @@ def _calling(
     function: Callable[..., Coroutine[Any, Any, None]],
     replaced: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]],
 ) -> Callable[..., Coroutine[Any, Any, None]]:
-    """The same function, but what it calls by these global names is replaced, for this call only.
+    """The same function with some of its global names replaced, for this call only.
 
-    LiveKit reads `Agent.llm_node` and the audio output in the middle of the function. To replace
-    them there, they would have to be replaced on the application's objects.
+    LiveKit reads `Agent.llm_node` and the audio output in the middle of the function. Otherwise
+    they would have to be replaced on the application's objects.
 
     Args:
         function: A function of a module of LiveKit's.
-        replaced: By the name of a function: makes of it the one that is called.
+        replaced: By the name of a global function: returns its replacement for the original.
     """
     assert isinstance(function, FunctionType)
     names = dict(function.__globals__)

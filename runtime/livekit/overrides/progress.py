@@ -1,4 +1,4 @@
-"""Counts what a step produces on its way through LiveKit: tokens and audio."""
+"""Counts the tokens and the audio of a step on their way through LiveKit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class CountedStream:
 
     Args:
         source: The stream. It is closed with this one.
-        comes: Called with each item. If it returns something to wait for, the reader gets the item
-            after that.
+        comes: Called with each item. If it returns an awaitable, the reader gets the item after
+            that.
         ended: Called when the stream has ended by itself.
     """
 
@@ -54,9 +54,9 @@ class CountedNode:
 
     Args:
         node: The node.
-        begins: Called with what the model is shown.
+        begins: Called with the context of the request.
         came: Called whenever the node produces something; True: it is the first text.
-        ended: Called when it has ended, with the number of calls that it asks for.
+        ended: Called at its end, with the number of tool calls.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""LiveKit's items as the agenda's projection sees them, and back."""
+"""Converts LiveKit's items for the agenda's projection, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["HINT", "send", "settled", "shared"]
 _OF_THE_AGENT = ("assistant", "function_call", "function_call_output")
 
 HINT = "turnfsm_hint_"
-"""How the id of a hint begins."""
+"""The id prefix of a hint."""
 
 _SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
 """How LiveKit marks the later results of a call."""
@@ -35,13 +35,13 @@ def send(
     conductor: Conductor,
     instructions: str | None,
 ) -> None:
-    """Make the context of a request what the model is to get, and report the request.
+    """Write the projected context of a request, and report the request.
 
     Args:
-        came: What has come into the conversation since LiveKit copied it.
-        copied: The first items of the agent's conversation in the context.
-        held: The ids of the items that follow in it.
-        instructions: The request's own.
+        came: The items added to the conversation since LiveKit copied it.
+        copied: The items at the start of the context that are the agent's conversation.
+        held: The ids of the items that follow them.
+        instructions: The request's own instructions.
     """
     log, due = conductor.log, conductor.tools.due_results
     runs = {
@@ -84,12 +84,12 @@ def send(
 def shared(
     context: Sequence[llm.ChatItem], conversation: Sequence[llm.ChatItem]
 ) -> tuple[slice, slice]:
-    """Where a copy of a conversation has the same items as the conversation, from its beginning.
+    """The common beginning of a conversation and its copy.
 
-    LiveKit puts the instructions of the agent before them, or in the place of the first.
+    LiveKit inserts the agent's instructions before it, or in place of its first item.
 
     Returns:
-        Their places in the copy, and in the conversation.
+        Its range in the copy, and in the conversation.
     """
     starts = (
         (n, m)
@@ -109,21 +109,21 @@ def shared(
 
 
 def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float) -> int:
-    """How many of the first items stand as they are, whatever the agenda says.
+    """How many of the first items the projection cannot change, whatever the agenda says.
 
-    They are all exchanges before the first one that the request is about, but the last of them: a
-    request may hide what follows it. So a request of a long conversation costs little more than
-    that of a short one.
+    These are the exchanges before the first one that the request is about, except the last of them,
+    since a request may hide what follows it. So a request costs little more in a long conversation
+    than in a short one.
 
     Args:
-        items: What LiveKit gives.
-        about: What the agenda and the request are about: ids of messages, and of calls in LiveKit's
-            items.
-        since: When the first of what has come into the conversation came, in seconds.
+        items: LiveKit's items.
+        about: The ids of the messages, and of the calls in LiveKit's items, that the agenda and the
+            request are about.
+        since: When the first new item was added, in seconds.
     """
-    made: dict[str, int] = {}  # where each call is
-    begins = [0]  # where the exchanges begin
-    due: set[str] = set()  # the calls whose results come next
+    made: dict[str, int] = {}  # the index of each call
+    begins = [0]  # the indices at which exchanges begin
+    due: set[str] = set()  # the calls whose results follow
     before = ""
     for place, item in enumerate(items):
         kind: str = item.type
@@ -153,7 +153,7 @@ def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float)
 def _before_their_calls(
     items: Sequence[llm.ChatItem], begins: Sequence[int], made: Mapping[str, int]
 ) -> int:
-    """The latest of the exchanges that has the calls of all results that follow."""
+    """The latest exchange that starts before the calls of all later results."""
     begin = begins[-1]
     for item in items[begin:]:
         if item.type == "function_call_output" and (place := made.get(item.call_id, begin)) < begin:
@@ -166,7 +166,8 @@ def _key(item: llm.ChatItem) -> str:
 
 
 def _is_own(call: str, speech: GovernedHandle, conductor: Conductor) -> bool:
-    """The reply has made the call, or LiveKit has refused it: it is of no reply then."""
+    """The reply has made the call, or LiveKit has refused the call, which then belongs to no
+    reply."""
     made = conductor.tools.entries([_SUFFIX.sub("", call)])
     return not made or made[0].turn == speech.id
 
@@ -175,9 +176,9 @@ class _Reader:
     """Reads LiveKit's items.
 
     Args:
-        running: The ids of what LiveKit has added to the request for calls that run.
+        running: The ids of the items that LiveKit has added for running calls.
         held: The ids of the items in the agent's conversation.
-        due: The calls of the agenda by the ids of their results.
+        due: The calls on the agenda, by the ids of their results.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The part of an activity that speaks with a realtime model, which has its own conversation."""
+"""The part of an activity that handles a realtime model, which stores its own conversation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .taken_over import ClosedRealtimeSession, is_of_a_speech
 __all__ = ["RealtimeActivity"]
 
 DECISION = 2.0
-"""Seconds to wait for the reply of a model that detects turns, after the user has spoken."""
+"""Seconds to wait for the reply of a model with turn detection, after the user has spoken."""
 
 UNLESS_TOLD = "If you have told them already, reply with nothing."
 LATER = "What the user has said last is answered by the next reply."
@@ -33,15 +33,14 @@ ARRIVED = "The result of {calls} has arrived."
 
 
 class _Owed(str):
-    """Instructions of this session for a reply that delivers pending results."""
+    """Instructions, made by this session, for a reply that delivers pending results."""
 
 
 class RealtimeActivity(AnsweringActivity):
     """An activity with a realtime model.
 
-    A model that detects turns reports when the user speaks, if there is no VAD. It has decided on
-    the end of a turn when it creates a generation. Its conversation has results next to their
-    calls.
+    Without a VAD, a model with turn detection reports when the user speaks. It has decided on the
+    end of a turn when it creates a generation.
     """
 
     _decision: asyncio.Task[None] | None = None
@@ -56,14 +55,14 @@ class RealtimeActivity(AnsweringActivity):
     @property
     def _rt_session(self) -> Any:
         model = self.__dict__.get("_rt_session")
-        # A speech with released calls may outlive its agent, whose model has moved on.
+        # A speech with released calls may outlive its agent.
         if model is None and self._last_model is not None and is_of_a_speech():
             return ClosedRealtimeSession(self._last_model)
         return model
 
     @_rt_session.setter
     def _rt_session(self, model: llm.RealtimeSession[Any] | None) -> None:
-        # An agent may take the model's session over from the agent before.
+        # An agent may take over the model's session from the previous agent.
         if isinstance(model, GovernedModel):
             model.taken_over(self)
         elif model is not None:
@@ -77,7 +76,7 @@ class RealtimeActivity(AnsweringActivity):
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
-        if self._decides:  # the model gives up its own answer, also if this is a noise
+        if self._decides:  # the model cancels its own answer, even for a noise
             self._conductor.answer_skipped(self._unanswered_words())
         if self._decision is not None:
             self._decision.cancel()
@@ -88,11 +87,12 @@ class RealtimeActivity(AnsweringActivity):
     def interrupt(
         self, *, force: bool = False, source: Source = "programmatic"
     ) -> asyncio.Future[None]:
-        """As `AgentActivity.interrupt`, but a turn that a tool holds is not interrupted by voice.
+        """As `AgentActivity.interrupt`, but the user's speech does not interrupt a turn that a tool
+        holds.
 
-        A tool may interrupt its own turn. LiveKit has no such turn where the model detects turns,
-        and takes it for an error. A close also interrupts a speech that waits for others before it
-        says its results: it has no place in LiveKit's queue.
+        A tool may interrupt its own turn; LiveKit raises an error for that if the model detects
+        turns. A close also interrupts a speech that waits to say its results, as it is not in
+        LiveKit's queue.
         """
         tool_interrupts()
         if force and self._conductor.closing:
@@ -122,35 +122,36 @@ class RealtimeActivity(AnsweringActivity):
         unanswered = self._unanswered_words()
         super()._on_generation_created(ev)
         if not ev.user_initiated or (not unanswered and self._is_asked_about_words):
-            self.turn_decided()  # the model has given up its own answer
+            self.turn_decided()  # the model has cancelled its own answer
 
     @property
     def _is_asked_about_words(self) -> bool:
-        """The reply that the model is asked for answers the user."""
+        """The requested reply answers the user."""
         asked = self._asking.id if self._asking is not None else ""
         return any(o.kind == "utterance" for o in self._conductor.log.agenda.requested_of(asked))
 
-    # -- what the model's conversation asks
+    # -- `Asker`
 
     @property
     def words_to_answer(self) -> Collection[str]:
-        """The ids of the user's messages that a request is still to be sent for."""
+        """The ids of the user's messages that still need a request to the model."""
         return self._conductor.log.agenda.unanswered
 
     def words_heard(self, words: Iterable[str]) -> None:
-        """The model has heard these messages of the user."""
+        """The model has heard these user messages."""
         self._conductor.heard_by_model(words)
 
     def answers_words(self) -> bool:
-        """The speech of the current task answers words that the model has heard."""
+        """The speech of the current task answers messages that the model has heard."""
         speech = current_speech()
         return isinstance(speech, GovernedHandle) and speech.answers_audio
 
     def about_to_ask(self, instructions: Any) -> Any:
-        """The model is asked now: what it has is what it gets, and the log has the request.
+        """The model is about to be asked: its conversation is complete, and the request goes into
+        the log.
 
-        A reply that only tells results leaves the user's words to the next reply: a model that
-        answers them in both makes their calls twice.
+        A reply that only delivers results leaves the user's message to the next reply: a model that
+        answers it in both makes its calls twice.
         """
         speech, sync = current_speech(), self._sync
         if not isinstance(speech, GovernedHandle) or sync is None:
@@ -166,7 +167,7 @@ class RealtimeActivity(AnsweringActivity):
             own = given
         shown = results_in(self.agent._chat_ctx)
         self._conductor.request_sent(speech, shown, given, answers=answers)
-        if (given is not None or later) and self._decides:  # it gives up its own answer
+        if (given is not None or later) and self._decides:  # it cancels its own answer
             self._conductor.answer_skipped(sync.unanswered())
             self.turn_decided()
         hint = self._conductor.hint(speech) if given is None else None
@@ -174,18 +175,18 @@ class RealtimeActivity(AnsweringActivity):
         return " ".join(asks) or instructions
 
     def _unanswered_words(self) -> list[str]:
-        """The user's messages that the model has heard and no request was sent for."""
+        """The user's messages that the model has heard, and for which no request was sent."""
         return self._sync.unanswered() if self._sync is not None else []
 
     @property
     def _decides(self) -> bool:
-        """The model, which detects turns, is about to answer by itself."""
+        """The model, which has turn detection, is about to answer by itself."""
         decision = self._decision if self._rt_turn_detection_enabled else None
         return decision is not None and not decision.done()
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
-        """The task that waits for the answer of a model that detects turns."""
+        """The task that waits for the answer of a model with turn detection."""
         return self._decision if self._decides else None
 
     @property
@@ -196,13 +197,13 @@ class RealtimeActivity(AnsweringActivity):
 
     @property
     def commits_audio(self) -> bool:
-        """A turn is all audio since the turn before, not words."""
+        """A turn is all audio since the previous turn, not a transcript."""
         return self._rt_session is not None and not self._rt_turn_detection_enabled
 
     @property
     def talked_over(self) -> bool:
-        """A model that detects turns hears the user, may be about to answer, or has given its
-        answer up and is asked for it soon. A model that is left is not asked."""
+        """A model with turn detection hears the user, may be about to answer, or has cancelled its
+        answer and will be asked for it soon. False if the agent is being replaced."""
         is_asked = bool(self._conductor.unanswered) and not self._scheduling_paused
         answers = self.answer_decision is not None or is_asked
         return self._rt_turn_detection_enabled and (self._conductor.user_speaks or answers)
@@ -210,9 +211,9 @@ class RealtimeActivity(AnsweringActivity):
     async def wait_for_idle(
         self, *, wait_for_agent: bool = True, wait_for_user: bool = True
     ) -> None:
-        """As `AgentActivity.wait_for_idle`, which knows of no model that detects turns.
+        """As `AgentActivity.wait_for_idle`, which does not consider models with turn detection.
 
-        What is asked of such a model while it hears the user, or is about to answer, it gives up.
+        Such a model drops a request that comes while it hears the user or is about to answer.
         """
         await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
         while wait_for_user and self.talked_over and not self._conductor.closing:
@@ -220,12 +221,12 @@ class RealtimeActivity(AnsweringActivity):
             await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
 
     def decide_within(self, seconds: float) -> None:
-        """The end of the user's turn is open until `turn_decided`, at most for `seconds`."""
+        """Endpointing runs until `turn_decided`, at most for `seconds`."""
         self._decided = asyncio.Event()
         self._decision = asyncio.create_task(until(self._decided, seconds))
 
     def turn_decided(self) -> None:
-        """The end of the user's turn is not open any more."""
+        """Endpointing has ended."""
         if self._decision is not None:
             self._decided.set()
 
@@ -233,7 +234,7 @@ class RealtimeActivity(AnsweringActivity):
         handle, given = request["speech_handle"], request.get("instructions")
         speech, tool_reply = govern(handle, self._conductor), bool(request.get("tool_reply"))
         if tool_reply:
-            speech.answers_audio = False  # only its first step answered
+            speech.answers_audio = False  # only its first step answered the user
         elif not any(request.get(what) for what in ("text", "instructions", "user_input")):
             speech.answers_audio = True
         speech.only_tells = tool_reply or isinstance(given, _Owed)
@@ -247,11 +248,11 @@ class RealtimeActivity(AnsweringActivity):
         others = self._conductor.replies.would_deliver(speech)
         delivers = others or self._has_undelivered_results(handle)
         if tool_reply and not (given or delivers) and self._words_are_answered_next:
-            return  # it would answer the words, and may not make all calls
+            return  # it would answer the user, and may not make all calls
         if not handle.interrupted:
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
-            # LiveKit does nothing if the interruption comes when the response begins.
+            # LiveKit ignores an interruption at the moment when the response begins.
             (_, unhandled), self._unhandled = self._unhandled, None
             made = [message.message_id async for message in unhandled.message_stream]
             made += [call.id async for call in unhandled.function_stream]
@@ -259,8 +260,8 @@ class RealtimeActivity(AnsweringActivity):
 
     @property
     def _words_are_answered_next(self) -> bool:
-        """The model would answer the user's words, to which another reply is next, perhaps the next
-        agent's, or that it is about to answer by itself."""
+        """The model would answer a user message that another reply answers next: the model's own,
+        one of this agent, or one of the next agent."""
         if not self._unanswered_words():
             return False
         turns = self._conductor.turns
@@ -297,7 +298,7 @@ class RealtimeActivity(AnsweringActivity):
         speech = govern(speech_handle, self._conductor)
         if self.model_replies and not generation_ev.user_initiated:
             self._conductor.request_sent(speech, results_in(self.agent._chat_ctx), answers=True)
-        # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
+        # LiveKit leaves unheard text and calls that never ran in the model's conversation.
         said: list[str] = []
         made: list[str] = []
 
@@ -308,7 +309,7 @@ class RealtimeActivity(AnsweringActivity):
 
         def call_comes(call: llm.FunctionCall) -> llm.FunctionCall:
             made.append(call.id)
-            if speech.instructed:  # the model has also done what the user wants
+            if speech.instructed:  # the model has also answered the user
                 self._conductor.answered_by_model()
             return self._with_own_id(call)
 
@@ -323,7 +324,7 @@ class RealtimeActivity(AnsweringActivity):
         if generation is not None:
             generation.over = True
         await self._forget(made)
-        if not (said or made or speech_handle.interrupted):  # the model has told them already
+        if not (said or made or speech_handle.interrupted):  # the model has already delivered them
             self._conductor.reply_heard(speech_handle.id, whole=True)
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
@@ -336,7 +337,7 @@ class RealtimeActivity(AnsweringActivity):
         return call.model_copy(update={"call_id": own})
 
     async def _forget(self, made: Collection[str] = ()) -> None:
-        """Remove what nobody has heard, and these items if they are not in the history."""
+        """Remove unheard items, and these items if they are not in the history."""
         over = {id for speech, id in self._said if speech.interrupted and not speech.in_step}
         self._said = [(s, id) for s, id in self._said if not (id in over or s.done())]
         in_history = self.session.history.get_by_id
@@ -349,7 +350,7 @@ class RealtimeActivity(AnsweringActivity):
             await sync.forget(unheard)
 
     async def _tell_what_was_said(self, speech: SpeechHandle) -> None:
-        """Tell the model what was heard of a text that it has not made itself."""
+        """Add the heard part of a fixed text to the model's conversation."""
         said = [item for item in speech.chat_items if item.type == "message"]
         model = self._rt_session
         if not said or model is None or not model.capabilities.mutable_chat_context:
@@ -361,7 +362,7 @@ class RealtimeActivity(AnsweringActivity):
             await model.update_chat_ctx(context)
 
     def _request(self, instructions: str) -> GovernedHandle:
-        if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
+        if self._rt_turn_detection_enabled:  # it may have answered the user by then
             instructions = f"{instructions} {UNLESS_TOLD}"
         reply = self.session.generate_reply(instructions=_Owed(instructions))
         return govern(reply, self._conductor)

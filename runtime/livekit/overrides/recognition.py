@@ -1,4 +1,4 @@
-"""LiveKit's AudioRecognition, but a manual commit stands, and gets the words of the voice."""
+"""LiveKit's AudioRecognition, in which a manual commit is kept and gets the whole transcript."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ __all__ = ["GovernedRecognition", "turn_of", "until"]
 
 
 class GovernedRecognition(AudioRecognition):
-    """An AudioRecognition in which a manual commit stands, and gets the words of the voice.
+    """An AudioRecognition in which a manual commit is not cancelled and gets the whole transcript.
 
-    LiveKit cancels an open end-of-turn decision when voice is heard. That is right for a decision
-    after silence, and wrong for a turn that the application has committed (livekit/agents#7010).
-    If a commit gets no words within its `transcript_timeout`, LiveKit commits a turn without words.
+    LiveKit cancels a pending end-of-turn decision when speech is detected. That is right for a
+    decision after silence, and wrong for a turn that the application has committed
+    (livekit/agents#7010). If a commit gets no transcript within its `transcript_timeout`, LiveKit
+    commits an empty turn.
     """
 
     waits_for: Callable[[Question], bool]
-    """Asks about the transcript of the last voice."""
+    """Says whether the transcript of the last speech may still arrive."""
 
     until: Callable[[Callable[[], bool]], Awaitable[None]]
-    """Waits until something holds. It is asked whenever something has happened."""
+    """Waits for a condition, which is checked after every event."""
 
     vad_failed: Callable[[VAD, BaseException], None]
-    """Called with the VAD and what it has raised."""
+    """Called with the VAD and the exception that it has raised."""
 
     segment: Segment
-    """It goes with the STT stream, which the next agent may go on with."""
+    """The segment of the STT stream; the next agent may continue both."""
 
     _committing = False
     _skips_reply = False
@@ -68,7 +69,7 @@ class GovernedRecognition(AudioRecognition):
                 self._commit_later(partial(self._decide, *args, **kwargs))
                 return
         elif self._commit is not None and not self._commit.done():
-            kwargs["skip_reply"] = self._skips_reply  # the words of the commit have come
+            kwargs["skip_reply"] = self._skips_reply  # the commit's transcript has arrived
         elif self._value_due:
             self._decide_later(partial(self._decide, *args, **kwargs))
             return
@@ -79,7 +80,7 @@ class GovernedRecognition(AudioRecognition):
         self._ends_now = not self._committing and self.waits_for("ends_now")
         detector = self._turn_detector
         if self._ends_now:
-            self._turn_detector = None  # it is not asked
+            self._turn_detector = None  # the STT is not asked
         try:
             super()._run_eou_detection(*args, **kwargs)
         finally:
@@ -112,8 +113,7 @@ class GovernedRecognition(AudioRecognition):
             decide()
 
     def _flush_stt(self) -> None:
-        # An STT that gives its transcript only when it is asked is asked by LiveKit's decision,
-        # since 1.8.9.
+        # Since 1.8.9 LiveKit's decision asks an STT that only transcribes on request.
         pipeline, asked = self._stt_pipeline, getattr(self, "_stt_flush_requested", True)
         if pipeline is not None and self._vad_base_turn_detection and not asked:
             self._stt_flush_requested = pipeline.flush()
@@ -128,7 +128,8 @@ class GovernedRecognition(AudioRecognition):
     def _waits_for_words(self) -> bool:
         if self.commits_by_itself or self._leaves or not self.waits_for("commit_waits"):
             return False
-        # If words came less than 0.5 s ago, LiveKit does not wait. They may be an earlier voice's.
+        # If a transcript arrived less than 0.5 s ago, LiveKit does not wait. It may be that of
+        # earlier speech.
         return not self._audio_transcript or self._commit_waits_until > _now()
 
     def _commit_later(self, decide: Callable[[], None]) -> None:
@@ -148,14 +149,14 @@ class GovernedRecognition(AudioRecognition):
             await asyncio.wait({decision})
 
     def leave(self) -> None:
-        """It is about to be closed: no words come any more."""
+        """It is about to be closed: no transcript arrives any more."""
         self._leaves = True
 
     def hand_over_commit(self) -> bool:
-        """Whether a commit is open that the next agent is to carry out. It is ended here.
+        """Whether a commit is pending, for the next agent to carry out. It is ended here.
 
-        If the next agent goes on with the STT stream, it gets the final transcript. LiveKit waits
-        for that here until the commit's timeout, and then takes the interim transcript.
+        If the next agent continues the STT stream, it gets the final transcript. LiveKit would wait
+        for it here until the commit's timeout, and then use the interim transcript.
         """
         if self.commits_by_itself:
             if self._stt_pipeline is None:  # handed over
@@ -167,7 +168,8 @@ class GovernedRecognition(AudioRecognition):
         return self._cancel_commit() or waits
 
     def commit_words_that_come(self) -> None:
-        """Carry out a commit that the agent before has left; without words there is no turn."""
+        """Carry out a commit that the previous agent left pending. Without a transcript there is no
+        turn."""
         if self._waits_for_words:
             self._commit_later(self._decide_on_words)
 
@@ -185,7 +187,7 @@ class GovernedRecognition(AudioRecognition):
         self.segment = Segment()  # LiveKit begins another stream
 
     def _end_wait_for_words(self) -> bool:
-        # A commit that still waits for words would end the next turn.
+        # A commit that still waits for a transcript would end the next turn.
         if self._promised is None or self._promised.done():
             return False
         self._promised.set_result("")  # the application may wait for it
@@ -197,14 +199,14 @@ class GovernedRecognition(AudioRecognition):
     def _end_of_turn_task(self) -> Any:
         task: Any = self.__dict__.get("_end_of_turn_task")
         if self._commit is not None and not self._commit.done() and task.done():
-            # Voice has cancelled the shield, not the commit inside it.
+            # The user's speech has cancelled the shield, not the commit inside it.
             task = self.__dict__["_end_of_turn_task"] = asyncio.shield(self._commit)
         return task
 
     @_end_of_turn_task.setter
     def _end_of_turn_task(self, task: Any) -> None:
-        # A decision that takes the place of a commit is the commit, with the words that have come
-        # since: both would end the same turn, the second one without words.
+        # A decision that replaces a commit counts as the commit, with the transcript since then.
+        # Otherwise both would end the same turn, the second one without a transcript.
         replaces = self._cancel_commit()
         self._commit = task if replaces or self._committing else None
         self.__dict__["_end_of_turn_task"] = task if self._commit is None else asyncio.shield(task)
@@ -214,7 +216,7 @@ class GovernedRecognition(AudioRecognition):
         return commit is not None and commit.cancel()
 
     def take_uncommitted_transcript(self) -> _EndOfTurnInfo | None:
-        """The recognised words that are in no committed turn, as a turn."""
+        """The transcript that is in no committed turn, as a turn."""
         words, self._audio_transcript = self._audio_transcript, ""
         if not words:
             return None
@@ -223,11 +225,11 @@ class GovernedRecognition(AudioRecognition):
 
     @property
     def uncommitted_words(self) -> str:
-        """The recognised words that are in no committed turn."""
+        """The transcript that is in no committed turn."""
         return self._audio_transcript
 
     def resume_with(self, words: str) -> None:
-        """Begin with words that the agent before has recognised; they are committed later."""
+        """Start with a transcript of the previous agent, to be committed later."""
         self._audio_transcript = words
 
     @property
@@ -237,7 +239,7 @@ class GovernedRecognition(AudioRecognition):
 
 
 class _Undelayed:
-    """Endpointing without a delay; what it learns, the other one learns."""
+    """Endpointing without a delay. What it learns goes to the wrapped endpointing."""
 
     min_delay = max_delay = 0.0
 
@@ -253,7 +255,7 @@ def _now() -> float:
 
 
 def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:
-    """A turn of the user, as LiveKit describes it."""
+    """LiveKit's description of a user turn."""
     return _EndOfTurnInfo(
         skip_reply=False,
         new_transcript=words,
@@ -263,7 +265,7 @@ def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:
 
 
 async def until(happened: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, at most for so many seconds."""
+    """Wait for an event, with a timeout in seconds."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await happened.wait()

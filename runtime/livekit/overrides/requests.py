@@ -1,4 +1,4 @@
-"""An activity's requests to the model: made when the flow allows it, with all results."""
+"""An activity's requests to the model: sent when the flow allows it, with all results."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of
 __all__ = ["RequestingActivity"]
 
 _CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
-"""What the user had said when the agent cut in, in the task that does."""
+"""What the user had said when the agent interrupted them; set in the task that does so."""
 
 
 class RequestingActivity(HearingActivity):
-    """An activity that completes what the model is shown, and waits until it may ask."""
+    """An activity that completes each request, and waits until it may be sent."""
 
     _cut_in: tuple[SpeechHandle, str] | None = None
 
     def _pipeline_reply_task(self, **request: Any) -> Coroutine[Any, Any, None]:
-        # LiveKit has copied the conversation: now, or before the agent's hook.
+        # LiveKit has copied the conversation, just now or before the agent's hook.
         turn = self._conductor.turns.answered_by(asyncio.current_task())
         known = turn.items if turn is not None else self._item_ids
         said, asked = _CUT_INTO.get(), request.get("new_message")
@@ -50,7 +50,7 @@ class RequestingActivity(HearingActivity):
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
         waited |= await self._conductor.may_request(govern(handle, self._conductor))
         if self._closed or (handle.interrupted and not handle.scheduled):
-            return  # nobody will hear it; LiveKit would ask the LLM first and check afterwards
+            return  # it will not be played; LiveKit would ask the LLM first and check afterwards
         own = request.get("instructions")
         govern(handle, self._conductor).request = OwnRequest(
             known, waited, None if own is None else str(own)
@@ -60,11 +60,11 @@ class RequestingActivity(HearingActivity):
         self._plays(handle)
         await ask(**request)
 
-    # LiveKit has added the user's words, the instructions and the calls that run. What follows is
-    # one synchronous step: what the flow has allowed is what the model gets.
+    # LiveKit has added the user's message, the instructions and the running calls. The rest is one
+    # synchronous step, so the model gets exactly what the flow has allowed.
 
     def stream_begins(self, context: llm.ChatContext) -> None:
-        """The `llm_node` of a speech begins, with what the model is shown."""
+        """The `llm_node` of a speech begins, with the context of the request."""
         speech = current_speech()
         if not isinstance(speech, GovernedHandle) or speech.request is None:
             return  # the application has called it
@@ -86,15 +86,15 @@ class RequestingActivity(HearingActivity):
         context: Sequence[llm.ChatItem],
         conversation: Sequence[llm.ChatItem],
     ) -> list[llm.ChatItem]:
-        """What LiveKit's copy of the conversation lacks.
+        """The items that LiveKit's copy of the conversation lacks.
 
-        LiveKit commits the calls of a step together, when the step has been heard and the slowest
-        has ended: a request before that gets what is there.
+        LiveKit commits the calls of a step together, after the step was played and the slowest call
+        has ended. A request before that gets the results so far.
 
         Args:
             request: The request.
-            context: The copy, without the first items of the conversation, which both have.
-            conversation: The conversation, without these.
+            context: The copy, without the common beginning.
+            conversation: The conversation, without the common beginning.
         """
         known, shown = request.known, {item.id for item in context}
         came = [
@@ -115,11 +115,11 @@ class RequestingActivity(HearingActivity):
         speech = current_speech()
         if first_text and speech is not None:
             self._conductor.record(ReplyText(speech.id))
-            if speech.scheduled:  # else nobody may ever hear it
+            if speech.scheduled:  # otherwise it may never be played
                 self._conductor.reply_began(govern(speech, self._conductor))
 
     def stream_ended(self, calls: int) -> None:
-        """The `llm_node` of a speech has ended; `calls`: how many it asks for."""
+        """The `llm_node` of a speech has ended; `calls`: the number of tool calls."""
         speech = current_speech()
         if isinstance(speech, GovernedHandle):
             self._conductor.calls_known(speech, calls)
@@ -133,12 +133,12 @@ class RequestingActivity(HearingActivity):
 
         if not before():
             return False
-        # if it has the floor, they come behind it
+        # if it has the floor, they come after it
         await self._conductor.until(lambda: handle.interrupted or speech.in_step or not before())
         return True
 
-    # The agent cuts in (`user_turn_limit`) with a reply to what the user has said so far; the turn
-    # that is committed afterwards begins with these words.
+    # The agent interrupts the user (`user_turn_limit`) with a reply to what they have said so far.
+    # The turn that is committed afterwards begins with the same text.
 
     def on_user_turn_exceeded(self, ev: Any) -> None:
         token = _CUT_INTO.set(ev.transcript)
@@ -148,7 +148,7 @@ class RequestingActivity(HearingActivity):
             _CUT_INTO.reset(token)
 
     def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
-        """Whether anything is left that is not answered yet."""
+        """Whether an unanswered part is left."""
         (handle, said), self._cut_in = self._cut_in or (None, ""), None
         if handle is None or handle.done() or not info.new_transcript.startswith(said):
             return True

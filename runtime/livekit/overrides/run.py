@@ -1,4 +1,4 @@
-"""A run that ends when the chain of agents is at rest."""
+"""A run that ends when no handoff is under way."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["GovernedRun"]
 class GovernedRun(RunResult[Any]):
     """A run that stays open while an agent hands over.
 
-    LiveKit ends a run when everything that it watches is done; between two agents nothing is
-    watched for a moment. A guard that the run watches, too, keeps it open.
+    LiveKit ends a run when everything that it watches is done. Between two agents it watches
+    nothing for a moment. An additional guard keeps it open.
     """
 
     _moved: Callable[[], None]
@@ -26,7 +26,7 @@ class GovernedRun(RunResult[Any]):
 
     @classmethod
     def adopt(cls, result: RunResult[Any], moved: Callable[[], None]) -> GovernedRun:
-        """Make a run that LiveKit has begun a governed one."""
+        """Turn a run that LiveKit has begun into a governed one."""
         result.__class__ = cls
         assert isinstance(result, cls)
         result._moved = moved
@@ -50,7 +50,7 @@ class GovernedRun(RunResult[Any]):
         return not cut and kinds.count("function_call") == kinds.count("function_call_output")
 
     def when_done(self, call: Callable[[GovernedRun], object]) -> None:
-        """Call once the run has its result."""
+        """Call a function once the run has its result."""
         self._done_fut.add_done_callback(lambda _: call(self))
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""What the STT has said since its last final transcript, and what of it a commit has taken."""
+"""The STT's transcripts since the last final one, and how much of them a commit has used."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ _TRANSCRIPTS = (
 class Segment:
     """A segment of an STT stream: it has interim transcripts, and ends with a final one.
 
-    A commit that gets no final transcript in time takes the interim one. The transcripts that
-    follow repeat these words, and LiveKit would have them twice.
+    A commit that gets no final transcript in time uses the interim one. The next transcripts repeat
+    its words, and LiveKit would add them twice.
     """
 
     _heard: str = ""
     _taken: str = ""
 
     def commit(self, words: str) -> None:
-        """A turn is committed with these words."""
+        """A turn is committed with this text."""
         if self._heard and words.endswith(self._heard):
             self._taken, self._heard = f"{self._taken} {self._heard}", ""
 
     def without_taken(self, event: SpeechEvent) -> SpeechEvent:
-        """The event without the words that a commit has taken.
+        """The event without the words that a commit has used.
 
-        If the STT has corrected one of these words, what comes from there on stays. The turn
-        that the commit has made is over: its words cannot be taken back, and the correction is
-        part of the next turn.
+        If the STT has corrected one of these words, the text from there on stays: the committed
+        turn cannot be changed, so the correction becomes part of the next turn.
         """
         if event.type not in _TRANSCRIPTS or not event.alternatives:
             return event
@@ -50,7 +49,7 @@ class Segment:
 
 
 def _rest(text: str, taken: str) -> str:
-    """The text without the words at its beginning that were taken."""
+    """The text without the used words at its beginning."""
     words = text.split()
     pairs = zip(words, taken.split(), strict=False)
     same = len(list(takewhile(lambda pair: _spoken(pair[0]) == _spoken(pair[1]), pairs)))
@@ -58,5 +57,5 @@ def _rest(text: str, taken: str) -> str:
 
 
 def _spoken(word: str) -> str:
-    """Interim transcripts often come without punctuation and capitals."""
+    """Interim transcripts often lack punctuation and capitals."""
     return "".join(letter for letter in word.casefold() if letter.isalnum())

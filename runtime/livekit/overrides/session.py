@@ -38,10 +38,10 @@ __all__ = ["GovernedSession"]
 logger = logging.getLogger("turnfsm")
 
 GIVEN_UP = 5.0
-"""Seconds that a close may still take which the application has cancelled."""
+"""Seconds that a close may still take after the application has cancelled it."""
 
 RECENT = 64
-"""The most results whose commit times are remembered; copies for the next agent are not older."""
+"""How many results to remember the commit times of; copies for the next agent are not older."""
 
 
 class Lifecycle(Protocol):
@@ -77,7 +77,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @_next_activity.setter
     def _next_activity(self, activity: AgentActivity | None) -> None:
-        # LiveKit sets it in one place, after it has built the activity and before it uses it.
+        # LiveKit sets it in one place, after building the activity and before using it.
         if activity is not None and not isinstance(activity, GovernedActivity):
             adopt(activity, self._conductor)
             assert isinstance(activity, GovernedActivity)
@@ -104,7 +104,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         self._conductor.agent_state_wanted(state, publish)
 
     def publish(self, state: Any, heard: Speech | None = None, at: float | None = None) -> None:
-        """Publish this agent state: in the agent's turn of the speech that begins to be heard."""
+        """Publish this agent state, in the trace context of the speech that starts to play."""
         context = heard.turn_context if isinstance(heard, GovernedHandle) else None
         super()._update_agent_state(state, otel_context=context, start_time=at)
 
@@ -122,8 +122,8 @@ class GovernedSession(AgentSession[Userdata_T]):
         )
 
     def show_to_next(self, items: Sequence[Any]) -> None:
-        """Give the active agent the calls and results of an agent that was left before they had
-        come: it is the one that says them."""
+        """Give the active agent the late calls and results of a replaced agent, since the active
+        agent says them."""
         if (activity := self.activity) is None:
             return
         conversation = activity.agent._chat_ctx
@@ -174,18 +174,19 @@ class GovernedSession(AgentSession[Userdata_T]):
                 self._toolsets_reported = None
 
     def leave_behind(self, call: asyncio.Task[Any]) -> None:
-        """A handoff waits no longer for this call. It goes on; the close waits for it."""
+        """A handoff stops waiting for this call, which continues. The close waits for it."""
         self._left_behind = {*self._left_behind, call}
 
     async def _calls_left_behind(self) -> None:
-        """Wait for the calls that handoffs have left behind, as long as they have waited."""
+        """Wait for the calls that handoffs stopped waiting for."""
         left = {call for call in self._left_behind if call is not asyncio.current_task()}
         if left:
             await asyncio.wait(left, timeout=self.timers["drain_limit"])
             await aio.cancel_and_wait(*left)
 
     def agent_left(self) -> None:
-        """The active agent was closed. When the session closes, only its own tools are left."""
+        """The active agent was closed. When the session closes, only the session's own toolsets
+        remain."""
         if self._tearing_down is None or isinstance(self.current_agent, AgentTask):
             return
         if self._toolsets_reported is None:
@@ -210,17 +211,17 @@ class GovernedSession(AgentSession[Userdata_T]):
         """The seconds of the timers in this session."""
 
     async def _close_the_rest(self) -> None:
-        # A tool can await a task in whose place the application has put another agent.
+        # A tool can await a task that the application has replaced with another agent.
         for task in tuple(self.__dict__.pop("_tasks", ())):
             if not task.done():
                 task.cancel()
-        # A close during a handoff can leave an agent behind that still listens.
+        # After a close during a handoff an agent may still be listening.
         for activity in tuple(self.__dict__.pop("_adopted", ())):
             await activity.aclose()
 
     @property
     def settings(self) -> Settings:
-        """What the conversation reads, as it is now."""
+        """The current settings."""
         interruption = self.options.interruption
         return Settings(
             timers=self.timers,
@@ -231,7 +232,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @abstractmethod
     def follow_options(self) -> None:
-        """Use the options that the application has changed since."""
+        """Apply the options that the application has changed."""
 
     def listen_to(self, output: StepOutput | None) -> None:
         """Report the playout of this output, and of no other."""
@@ -247,7 +248,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         self.tuner.enter(tuning)
 
     def add_words(self, info: Any) -> None:
-        """Put a turn that nobody answers any more into the conversation."""
+        """Add a turn that gets no answer to the conversation."""
         said = llm.ChatMessage(
             role="user",
             content=[info.new_transcript],
@@ -258,11 +259,11 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     def _on_audio_enabled_changed(self, enabled: bool) -> None:
         super()._on_audio_enabled_changed(enabled)
-        if not self.tuner.muted:  # else the flow has done it
+        if not self.tuner.muted:  # otherwise the flow has done it
             self._conductor.microphone_turned(on=enabled)
 
     def report(self, report: Report) -> None:
-        """Tell the application."""
+        """Notify the application."""
         if isinstance(report, TurnLimitReached):
             self.emit("turn_limit_reached", report)  # type: ignore[arg-type]
         elif isinstance(report, TurnWaitsLong):
@@ -271,7 +272,7 @@ class GovernedSession(AgentSession[Userdata_T]):
             self.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
 
     def hang_up(self) -> None:
-        """Close, once everything that waits for the floor has been said."""
+        """Close after all queued speech."""
         self.shutdown(drain=True)
 
     @property
@@ -287,7 +288,7 @@ class GovernedSession(AgentSession[Userdata_T]):
     # -- the chain of agents, and runs
 
     def agent_comes(self, agent: Agent) -> None:
-        """This agent is about to become the active one."""
+        """This agent is about to become active."""
 
     async def _update_activity(self, agent: Agent, **how: Any) -> None:
         self.agent_comes(agent)
@@ -311,17 +312,17 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @property
     def chain_position(self) -> tuple[object, ...]:
-        """Changes when the chain of agents moves: agent, handoff, task of the agent."""
+        """A value that changes with the chain of agents: agent, handoff, task of the agent."""
         handoff = self._update_activity_atask, self._activity_lock.locked()
         return self.activity, *handoff, self.activity is not None and self.activity.in_task
 
     def begin_run(self, run: GovernedRun, **reply: Any) -> None:
-        """Make a run the active one and generate its reply."""
+        """Make a run active, and generate its reply."""
         self._global_run_state = run
         self.generate_reply(**reply)
 
     def cancel_released_calls(self) -> None:
-        """Cancel the tool calls that no turn waits for."""
+        """Cancel the released tool calls."""
         self._conductor.tools.cancel_released()
 
     def cancel_entering(self) -> None:

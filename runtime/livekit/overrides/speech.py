@@ -33,7 +33,7 @@ __all__ = [
 _info_of: Any = getattr(livekit_agent, "_get_activity_task_info", lambda task: None)
 
 UNKNOWN: Any = object()
-"""What a step is heard on that has not begun."""
+"""The output of a step that has not begun."""
 
 
 @attrs.frozen
@@ -42,8 +42,8 @@ class OwnRequest:
 
     Attributes:
         known: The ids of the items in the conversation when LiveKit copied it.
-        waited: It has waited since: what was said meanwhile belongs to it.
-        instructions: Those of its own.
+        waited: It had to wait since then, so it must include what was said in the meantime.
+        instructions: Its own instructions.
     """
 
     known: frozenset[str]
@@ -56,15 +56,15 @@ class GovernedHandle(SpeechHandle):
 
     _conductor: Conductor
     answers_audio: bool = False
-    """It answers words that a realtime model has heard."""
+    """It answers messages that a realtime model has heard."""
     instructed: bool = False
-    """It says what the application wants said, by instructions of its own, and answers no words."""
+    """It follows instructions of the application, and does not answer the user."""
     only_tells: bool = False
-    """A realtime model is asked for results with it, not for an answer to the user."""
+    """It asks a realtime model to deliver results, not to answer the user."""
     output: Any = UNKNOWN
-    """What its latest step is heard on, once that has begun; None if it is text only."""
+    """The output of its latest step, once that has begun; None if it is text only."""
     request: OwnRequest | None = None
-    """The request for its next step, until the model is asked."""
+    """The request for its next step, until it is sent."""
 
     def __repr__(self) -> str:
         return printed_as(SpeechHandle, self)
@@ -73,8 +73,7 @@ class GovernedHandle(SpeechHandle):
     def allow_interruptions(self) -> bool:
         """As `SpeechHandle.allow_interruptions`."""
         if not self.interruptible:
-            # LiveKit drops a committed turn where it finds that a speech has taken the floor since
-            # which cannot be interrupted.
+            # LiveKit drops a committed turn if an uninterruptible speech has taken the floor since.
             self._conductor.floor_denied(self, asyncio.current_task())
         return self.interruptible
 
@@ -93,7 +92,7 @@ class GovernedHandle(SpeechHandle):
     @property
     def failed(self) -> bool:
         """An error has ended it."""
-        return self._error is not None  # also before it is done, unlike `exception()`
+        return self._error is not None  # set even before it is done, unlike `exception()`
 
     @property
     def interruptible(self) -> bool:
@@ -103,8 +102,8 @@ class GovernedHandle(SpeechHandle):
     def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
         """As `SpeechHandle.interrupt`.
 
-        A tool may always interrupt its own turn, whatever its policy. A newer turn of the user may
-        always replace a reply that has not begun: LiveKit raises if it cannot be interrupted.
+        A tool may always interrupt its own turn, whatever its policy. A newer user turn may always
+        replace a reply that has not begun; LiveKit would raise if that is uninterruptible.
         """
         tool_interrupts(self)
         force = force or (source == "user_turn" and self.waits)
@@ -123,7 +122,7 @@ class GovernedHandle(SpeechHandle):
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
         for item in items:
-            if item.type == "function_call":  # it begins now: nobody has seen its id yet
+            if item.type == "function_call":  # it begins now, and its id was not used yet
                 item.call_id = own_id(self._conductor, item.id, item.call_id)
         outputs = [item for item in items if item.type == "function_call_output"]
         for output in outputs:  # LiveKit gives a call that was cancelled an empty output
@@ -148,8 +147,8 @@ class GovernedHandle(SpeechHandle):
         self._conductor.speech_over(self, failed=self.failed)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
-        # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout,
-        # which tools place before their effect.
+        # LiveKit itself waits for the last step. A step index means RunContext.wait_for_playout,
+        # which tools call before their side effect.
         info = _blocking_call() if step_idx >= 0 else None
         call = self._conductor.tools.get(info.call_id) if info is not None else None
         if call is None:
@@ -171,13 +170,13 @@ class GovernedHandle(SpeechHandle):
 
     async def wait_for_playout(self) -> None:
         # What a tool has not said when the user interrupts its turn belongs to that turn. The tool
-        # itself goes on, as LiveKit has it.
+        # itself continues, as in LiveKit.
         owner = _SpeechHandleContextVar.get(None) if _blocking_call() is not None else None
         if owner is not None and owner is not self:
             over = {self._done_fut, owner._interrupt_fut}
             try:
                 await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
-            finally:  # also where the tool is cancelled with its turn
+            finally:  # also if the tool is cancelled with its turn
                 by_user = owner._interrupt_source not in (None, "programmatic")
                 if by_user and not self.done() and self.interruptible:
                     self.interrupt()
@@ -185,7 +184,7 @@ class GovernedHandle(SpeechHandle):
 
     @property
     def held_by_tools(self) -> bool:
-        """The application lets it be interrupted, and tool calls keep it from that."""
+        """The application allows interruptions, but tool calls prevent them."""
         return self._interruption_holds > 0 and self._interruption_holds_restore
 
     @property
@@ -203,16 +202,15 @@ class GovernedHandle(SpeechHandle):
         super().interrupt(force=force, source=source)
 
     def hold(self, on: bool) -> None:
-        """Disallow interruptions, until this hold is released; counted, as LiveKit counts its
-        own."""
+        """Disallow interruptions until this hold is released. Holds are counted, as in LiveKit."""
         if on:
             self._hold_interruptions()
         else:
             self._release_interruptions()
 
     def end(self, *, step: bool = False) -> None:
-        """Stop waiting for what the speech still does, or only for the generation that runs. Its
-        tasks run on."""
+        """Stop waiting for the rest of the speech, or only for the current generation. Its tasks
+        keep running."""
         if not step:
             self._mark_done()
             return
@@ -229,7 +227,7 @@ class GovernedHandle(SpeechHandle):
 
     @property
     def held(self) -> bool:
-        """It holds the floor, and waits for a quiet user before anything of it is heard."""
+        """It holds the floor, and waits for the user to be quiet before it starts to play."""
         conductor = self._conductor
         return conductor.floor.holds(self) and conductor.turn.holds("output_held")
 
@@ -254,12 +252,12 @@ def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
 
 
 def printed_as(theirs: type, one: object) -> str:
-    """How an object of ours is printed: as the class of LiveKit's that the application knows."""
+    """The repr of an overriding object, with the name of LiveKit's class."""
     return f"<{theirs.__module__}.{theirs.__qualname__} object at {id(one):#x}>"
 
 
 def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
-    """Make a speech that LiveKit has built a governed one."""
+    """Turn a speech that LiveKit has built into a governed one."""
     if not isinstance(handle, GovernedHandle):
         handle.__class__ = GovernedHandle
         handle._conductor = conductor  # type: ignore[attr-defined]
@@ -267,14 +265,14 @@ def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
 
 
 def own_id(conductor: Conductor, item: str, given: str) -> str:
-    """The id of a call: the model's id, unless another call has it."""
+    """The id of a call: the model's id, unless it is taken."""
     activity: Any = conductor.agent
     others = activity.other_calls(item) if activity is not None else ()
     return conductor.own_id(item, given, others)
 
 
 def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
-    """A call and, if it is there, its output, as LiveKit will commit them."""
+    """A call, and its output if there is one, as LiveKit will commit them."""
     items = speech.chat_items if isinstance(speech, SpeechHandle) else []
     its = [item for item in items if getattr(item, "call_id", None) == call_id]
     return its if any(item.type == "function_call_output" for item in its) else []
@@ -291,10 +289,10 @@ def _blocking_call() -> llm.FunctionCall | None:
 
 
 def tool_interrupts(only: SpeechHandle | None = None) -> None:
-    """If the current task runs a tool: its own turn may be interrupted now.
+    """If the current task runs a tool, let it interrupt its own turn.
 
     Args:
-        only: The speech that is interrupted; None if it is every speech.
+        only: The speech that is interrupted; None means every speech.
     """
     task = asyncio.current_task()
     info = _info_of(task) if task is not None else None

@@ -1,4 +1,4 @@
-"""A realtime session that outlives an agent or a turn, and what is not done with it then."""
+"""Protects a realtime session that outlives an agent or a turn."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["ClosedRealtimeSession", "InputAudio", "is_of_a_speech", "unless_over
 class InputAudio:
     """Replaces `clear_audio` of a realtime session.
 
-    When an agent takes the session over, LiveKit clears what the model has heard of the user and
-    nobody has committed. It stays here: the next agent answers it. So does a deferred turn: it
-    is in the audio until it can be answered.
+    When an agent takes over the session, LiveKit clears the user's uncommitted audio. Here it
+    stays, and the next agent answers it. A deferred turn also stays in the audio until it can be
+    answered.
 
     Args:
         model: The realtime session.
-        defers_turns: Whether a turn is deferred.
+        defers_turns: Returns whether a turn is deferred.
     """
 
     def __init__(self, model: llm.RealtimeSession[Any], defers_turns: Callable[[], bool]) -> None:
@@ -31,7 +31,7 @@ class InputAudio:
         self._taken_over_in: asyncio.Task[Any] | None = None
 
     def taken_over(self) -> None:
-        """The current task begins an agent with this session."""
+        """The current task starts an agent with this session."""
         self._taken_over_in = asyncio.current_task()
 
     def __call__(self) -> None:
@@ -43,7 +43,7 @@ class InputAudio:
 
 
 class ClosedRealtimeSession:
-    """The realtime session for a speech that outlives its agent: it does nothing."""
+    """A realtime session that does nothing, for a speech that outlives its agent."""
 
     def __init__(self, model: llm.RealtimeSession[Any]) -> None:
         self.capabilities = model.capabilities
@@ -67,14 +67,14 @@ class ClosedRealtimeSession:
 
 
 def is_of_a_speech() -> bool:
-    """The current task is one of a speech, and not of a tool or the application."""
+    """The current task belongs to a speech, not to a tool or the application."""
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
 
 
 def unless_over(interrupt: Callable[[], None]) -> Callable[[], None]:
-    """`interrupt` of a model. LiveKit calls it before a reply to results, also where this is not
-    given because the turn is over: then it would end the model's answer to the user."""
+    """`interrupt` of a model. LiveKit calls it before a reply to results, even if that reply is
+    dropped because the turn is over. Then it would interrupt the model's answer to the user."""
 
     def interrupt_model() -> None:
         speech = current_speech()

@@ -1,4 +1,4 @@
-"""Tool calls: their context, and an executor that asks the flow before it executes."""
+"""Tool calls: their context, and an executor that asks the flow before running a tool."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class TurnContext(RunContext[Userdata_T]):
     """
 
     async def commit_point(self) -> None:
-        """Call it right before a side effect: it raises if the user has objected.
+        """Call this right before a side effect. It raises if the user has objected.
 
-        If the user speaks, it waits until it is known whether they object.
+        If the user is speaking, it waits until it is known whether they object.
 
         Raises:
             SpeechInterrupted: The user has objected, or the application has interrupted the turn.
@@ -67,8 +67,8 @@ class TurnContext(RunContext[Userdata_T]):
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
         if keeping is not None and (why := await keeping.before_effect()) is not None:
             raise SpeechInterrupted(speech.id, why)
-        # An interruption that is ready to run comes before the side effect: nothing says that there
-        # is one, so everything that is ready runs first.
+        # A pending interruption must come before the side effect. There is no way to see one, so
+        # every ready callback runs first.
         await asyncio.sleep(0)
         call = None
         if isinstance(speech, GovernedHandle):
@@ -85,7 +85,7 @@ class TurnContext(RunContext[Userdata_T]):
     def call_key(self) -> str:
         """The key of this call, unique over all sessions of a store.
 
-        Pass it as idempotency key to a service. After a crash `recover_with` gets the same key.
+        Pass it to a service as its idempotency key. After a crash `recover_with` gets the same key.
         """
         speech = self.speech_handle
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
@@ -101,11 +101,11 @@ class TurnContext(RunContext[Userdata_T]):
         interval: float | None = None,
         max_steps: int | None = None,
     ) -> AsyncIterator[None]:
-        """As `RunContext.with_filler`, but nothing is said while an agent hands over.
+        """As `RunContext.with_filler`, but silent during a handoff.
 
-        LiveKit refuses to say it then, and the filler would end with an error. A filler that still
-        waits for a quiet user when the work is done is not said any more: the result would come
-        behind it.
+        LiveKit refuses speech during a handoff, so the filler would end with an error. A filler
+        that still waits for the user to be quiet when the work is done is dropped, as it would
+        delay the result.
         """
         said: list[SpeechHandle] = []
 
@@ -128,8 +128,8 @@ class TurnContext(RunContext[Userdata_T]):
                     handle.stop("programmatic")
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
-        # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
-        # interrupted, and whose calls were answered, is made here, or refused.
+        # LiveKit treats a handoff after an update of the call as an error. A handoff of an
+        # interrupted turn whose calls were answered is made or refused here.
         speech = self.speech_handle
         if not (speech.interrupted and isinstance(speech, GovernedHandle) and hands_over(message)):
             return super()._make_update_output(message, **how)
@@ -177,8 +177,8 @@ class GovernedExecutor(_ToolExecutor):
         return await self._once_known(run_ctx, value) if hands_over(value) else value
 
     async def _once_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
-        # LiveKit hands over when the preamble was heard. If the user interrupts it, it must be
-        # known first whether they object.
+        # LiveKit hands over after the preamble. If the user interrupts the preamble, it must first
+        # be known whether they object.
         speech = run_ctx.speech_handle
         call = self._conductor.tools.get(run_ctx.function_call.call_id)
         if call is None or not isinstance(speech, GovernedHandle):
@@ -196,8 +196,8 @@ class GovernedExecutor(_ToolExecutor):
         return refused(run_ctx.function_call, value)
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
-        # LiveKit would ask for a reply of its own; the result of a call whose turn is over
-        # is on the agenda, as any result that comes late, or is nothing to tell the user.
+        # LiveKit would request its own reply. The result of a call whose turn is over is on the
+        # agenda like any late result, or need not be delivered.
         outputs = [item for item in items if item.type == "function_call_output"]
         call = ctx.function_call
         if not self._conductor.tools.was_answered(call.call_id):
@@ -214,8 +214,8 @@ class GovernedExecutor(_ToolExecutor):
 
     @property
     def _pending_updates(self) -> Any:
-        # LiveKit takes them when nobody speaks, perhaps long after the result: by then an answer
-        # may have told it.
+        # LiveKit handles them when nobody speaks, perhaps long after the result. By then an answer
+        # may have delivered it.
         pending: list[Any] = self.__dict__["_pending_updates"]
         pending[:] = [update for update in pending if not self._is_delivered(update)]
         return pending
@@ -229,8 +229,8 @@ class GovernedExecutor(_ToolExecutor):
         return all(self._conductor.tools.is_delivered(output.call_id) for output in outputs)
 
     async def drain(self) -> None:
-        # A handoff and a close wait for the calls, as LiveKit has it. If the session has a limit,
-        # a handoff leaves them behind then, and a close stops them.
+        # A handoff and a close wait for the calls, as in LiveKit. If the session has a limit, a
+        # handoff then stops waiting for them, and a close cancels them.
         self._spare_own_call()
         running = self._running_tasks
         if stopped := [task.exe_task for task in running.values() if task.allow_cancellation]:
@@ -252,26 +252,27 @@ class GovernedExecutor(_ToolExecutor):
             limit.cancel()
 
     def _spare_own_call(self) -> None:
-        # A tool that awaits a task of its agent closes the agent itself, if that was replaced in
-        # the meantime; it must not wait for its own end.
+        # A tool that awaits a task of its agent closes the agent itself, if the agent was replaced
+        # in the meantime. It must not wait for its own end.
         for call, task in tuple(self._running_tasks.items()):
             if task.exe_task is asyncio.current_task():
                 del self._running_tasks[call]
 
 
 def _answer_with(known: LedgerCall, turn: str) -> Any:
-    """The output of a call that an identical one answers. It says that the tool did not run."""
+    """The output of a call that was answered with the result of an identical one. It says that the
+    tool did not run."""
     if not known.over:
         return STILL_UNDER_WAY.format(call=known.id)
     if known.output and not known.handoff:
         return f"{known.output}\n{NOT_RUN_AGAIN.format(call=known.id)}"
     said = (HANDED_OVER if known.handoff else ENDED).format(call=known.id)
-    # the next agent speaks; after a restart nobody hands over
+    # the next agent speaks; after a restart there is no handoff
     return llm.ToolResult(said, reply_required=known.handoff and known.turn != turn)
 
 
 def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] | None:
-    """The context of a running tool call, of any executor."""
+    """The context of a running tool call, from any executor."""
     task = _RunningTasks.get(session, {}).get(call_id)
     if task is None:
         return None
@@ -281,7 +282,7 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
 
 
 def returned(session: AgentSession[Any]) -> dict[str, Literal["agent", "other"]]:
-    """What tools have returned whose ends LiveKit is about to report."""
+    """The return values of tools whose ends LiveKit is about to report."""
     running = _RunningTasks.get(session, {})
     return {call: _gave(task.exe_task) for call, task in running.items() if task.exe_task.done()}
 
@@ -292,26 +293,26 @@ def _gave(task: asyncio.Task[Any]) -> Literal["agent", "other"]:
 
 
 async def say_still_running(context: TurnContext[Any]) -> None:
-    """Give a call that goes on in the background an output that says so."""
+    """Give a call that continues in the background an output that says so."""
     await context.update(STILL_RUNNING, template="{message}")
-    # Nothing changes for the tool itself: its waits still end with its turn.
+    # For the tool itself nothing changes: its waits still end with its turn.
     context.function_call.extra.pop("__livekit_agents_tool_non_blocking", None)
 
 
 def report_result(
     session: AgentSession[Any], call: llm.FunctionCall, output: llm.FunctionCallOutput
 ) -> bool:
-    """Tell the application the result of a call that was answered before it had ended.
+    """Report the result of a call to the application that was answered before it had ended.
 
-    LiveKit has emitted ``function_tools_executed`` with that answer. It is emitted again, with the
-    same call and its result.
+    LiveKit has emitted ``function_tools_executed`` with the earlier output. It is emitted again,
+    with the same call and its result.
 
     Returns:
-        Whether a reply is to tell the result: a listener may have cancelled it.
+        Whether a reply should deliver the result: a listener may have cancelled the reply.
     """
     result = output.model_copy(update={"call_id": call.call_id})
     event = FunctionToolsExecutedEvent(function_calls=[call], function_call_outputs=[result])
-    # Not `session.emit`, which also reports to the flow that a step has executed its calls.
+    # Not `session.emit`, which would also tell the flow that a step has executed its calls.
     AgentSession.emit(session, "function_tools_executed", event)
     return bool(result.output) and event.has_tool_reply
 
@@ -319,7 +320,8 @@ def report_result(
 def cancelled_pair(
     call: llm.FunctionCall, text: str
 ) -> tuple[llm.FunctionCall, llm.FunctionCallOutput]:
-    """What LiveKit would commit as the result of a cancelled call that was answered before."""
+    """The call and output that LiveKit would commit for a cancelled call that was answered
+    before."""
     made = llm.FunctionCall(
         call_id=f"{call.call_id}_final", name=call.name, arguments=call.arguments
     )

@@ -1,4 +1,4 @@
-"""An attribute of LiveKit's whose writes are seen."""
+"""Watches writes to an attribute of a LiveKit object."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["Watched"]
 class Watched:
     """Calls a function when the attribute is set, and costs nothing when it is read.
 
-    LiveKit reads some attributes several times for each frame of audio, and sets them once in a
-    turn. A descriptor without `__get__` is not asked: Python reads the instance's dictionary.
+    LiveKit reads some attributes several times per audio frame, and sets them once per turn. A
+    descriptor without `__get__` is not called: Python reads the instance's dictionary.
 
     Args:
         wrote: Called with the instance and the value. It stores the value in the instance's
