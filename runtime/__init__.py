@@ -27,7 +27,8 @@ _HOMES |= dict.fromkeys(("Ledger", "LedgerCall"), "ledger")
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: every command imports this package, and `turnfsm --help` needs none of it.
+    # Imported on first use: every command imports this package, and `turnfsm --help` needs none of
+    # it.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

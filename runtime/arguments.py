@@ -18,10 +18,10 @@ _LONGEST = 86_400
 
 
 def check_count(name: str, value: int) -> int:
-    """Check a number of things to keep: a whole number from 1 on.
+    """Check a count: a positive whole number.
 
     Raises:
-        TurnfsmError: It is something else.
+        TurnfsmError: It is not a positive whole number.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise TurnfsmError(f"{name} is {_shown(value)}; give a whole number from 1 on: {name}=4096")
@@ -29,11 +29,11 @@ def check_count(name: str, value: int) -> int:
 
 
 def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, float]:
-    """Check the seconds that replace those of the flow, by timer.
+    """Check the seconds that override those of the flow, by timer.
 
     Raises:
         UnknownName: The flow has no timer of this name.
-        TurnfsmError: It is not a mapping of timers to seconds.
+        TurnfsmError: It does not map timers to seconds.
     """
     if timers is None:
         return {}
@@ -54,7 +54,7 @@ def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, fl
 
 
 def check_limits(flow: Flow, limits: str | None) -> dict[str, float]:
-    """The seconds that a set of limits gives to those timers of a flow that would never fire.
+    """The seconds that a set of limits gives to a flow's timers that are ``never``.
 
     Raises:
         UnknownName: The flow has no such set.
@@ -86,7 +86,7 @@ def check_sinks(sinks: Iterable[Sink] | None) -> tuple[Sink, ...]:
 
 
 def check_ledger(ledger: Ledger | None) -> Ledger:
-    """Check the ledger of a session. None gives a new one.
+    """Check the ledger of a session. For None, return a new one.
 
     Raises:
         TurnfsmError: It is not a ledger.

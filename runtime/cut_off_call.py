@@ -1,4 +1,5 @@
-"""A tool call whose worker has died: what its tool's `recover_with` function gets and raises."""
+"""The argument and the exception of a `recover_with` function: a tool call whose worker has
+died."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["CutOffCall", "NotMade"]
 
 
 class NotMade(TurnfsmError):
-    """The call never took effect and may be made again. For the function of `recover_with`."""
+    """Raised by the `recover_with` function: the call never took effect, and may be made again."""
 
 
 @attrs.frozen
@@ -23,7 +24,7 @@ class CutOffCall:
     Attributes:
         key: The key of this call, unique over all sessions; the same as its `TurnContext.call_key`.
         name: The tool's name.
-        arguments: The arguments by name, as the model gave them.
+        arguments: The model's arguments, by name.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""What follows a verdict: observers are notified, then the host carries the actions out."""
+"""Runs the effects of a verdict: observers are notified, then the host carries out the actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger("turnfsm")
 Observer = Callable[[int, Verdict], None]
 """Called with the entry's number and its verdict, before the effects run."""
 
-_new = tuple.__new__  # costs half as much as calling the class
+_new = tuple.__new__  # half the cost of calling the class
 
 
 class _Cause(NamedTuple):
@@ -38,25 +38,23 @@ class _Cause(NamedTuple):
 CAUSE: ContextVar[_Cause | None] = ContextVar("turnfsm_cause", default=None)
 
 CURRENT = object()
-"""A value for ``of``: the current step, turn or call, whichever it is."""
+"""A value for ``of``: the current step, turn or call."""
 
 
 class Effects(StateTimers):
-    """The part of a pump that notifies observers and carries actions out.
+    """The part of a pump that notifies observers and carries out actions.
 
     Effects run one at a time in the caller's stack, in the order in which they were chosen. A
-    trigger posted meanwhile is decided and reported at once; its effects wait in a queue.
+    trigger that is posted in the meantime is decided and reported at once; its effects are queued.
 
     Attributes:
-        journal: Where every verdict is kept.
+        journal: The journal of every verdict.
     """
 
-    # _observers: called with every verdict, in the order of the verdicts
-    # _cause: the entry whose effect runs now
-    # _running: a verdict is being reported or carried out
-    # _waiting: what is to be carried out. Without _running: what a KeyboardInterrupt has stopped;
-    #   it runs with the next post
-    # _tasks: those of asynchronous effects; None as long as there was none
+    # _observers: called with every verdict, in the order of the verdicts _cause: the entry whose
+    # effect runs now _running: observers or actions of a verdict are running _waiting: queued
+    # actions. Without _running: what a KeyboardInterrupt has stopped;   it runs with the next post
+    # _tasks: those of asynchronous effects; None until the first one
     __slots__ = (
         "_cause", "_closed", "_host", "_news", "_observer", "_observers", "_running", "_tasks",
         "_telling", "_waiting", "journal",
@@ -66,12 +64,12 @@ class Effects(StateTimers):
         super().__init__(machine, plan)
         self.journal = journal
         self._host = host
-        # An empty deque is 0.75 kB: both are made when they are needed.
+        # An empty deque takes 0.75 kB, so both are created on first use.
         self._waiting: deque[tuple[Event, tuple[str, ...]]] | None = None
         self._news: deque[tuple[int, Verdict]] | None = None
         self._telling = False
         self._observers: tuple[Observer, ...] = ()
-        self._observer: Observer | None = None  # the only observer, or a function that calls all
+        self._observer: Observer | None = None  # the only observer, or one that calls all
         self._cause: int | None = None
         self._running = False
         self._tasks: OwnedTasks | None = None
@@ -88,7 +86,7 @@ class Effects(StateTimers):
 
     @abstractmethod
     def note(self, kind: str, **data: Any) -> None:
-        """Add a record to the journal that is no trigger."""
+        """Add a note to the journal."""
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Call an observer with every verdict.
@@ -107,7 +105,7 @@ class Effects(StateTimers):
         self._observer = self._tell_each if len(observers) > 1 else next(iter(observers), None)
 
     def _follow_up(self, raw: Raw, verdict: Verdict) -> None:
-        """Report a verdict and carry it out: now, or after what is being carried out."""
+        """Report a verdict and carry out its actions: now, or after those that are running."""
         actions = verdict.actions
         seq, event = raw[0], _new(Event, raw)
         if self._running or self._waiting:
@@ -135,7 +133,7 @@ class Effects(StateTimers):
                 self._carry_out(event, todo)
             while self._waiting:
                 self._carry_out(*self._waiting.popleft())
-        except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
+        except BaseException:  # a KeyboardInterrupt: the next post continues with the rest
             if actions:
                 self._in_line().appendleft((event, actions))
             if self._news:
@@ -168,7 +166,7 @@ class Effects(StateTimers):
         return cause
 
     def _drop_effects(self) -> None:
-        """Drop what waits, cancel the tasks."""
+        """Drop queued effects, cancel the tasks."""
         self._closed = True
         if self._waiting:
             self._waiting.clear()
@@ -176,7 +174,8 @@ class Effects(StateTimers):
             self._tasks.end_all()
 
     def _tell_inside(self, seq: int, verdict: Verdict) -> None:
-        """Report what an observer has posted, after all observers have seen the verdict before."""
+        """Report what an observer has posted, after all observers have seen the previous
+        verdict."""
         if not self._telling:
             before = self._cause
             try:
@@ -210,7 +209,7 @@ class Effects(StateTimers):
                 logger.exception("observer %r raised at entry %d", observer, seq)
 
     def _catch_up(self) -> None:
-        """Report what an observer has posted while it was called, and carry it out."""
+        """Report what an observer has posted, and carry out its actions."""
         self._telling = False
         if self._news:
             self._tell(*self._news.popleft())
@@ -231,12 +230,12 @@ class Effects(StateTimers):
                     self._failed(action, event, exc)
                 if self._closed:
                     return
-        except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
+        except BaseException:  # a KeyboardInterrupt: the next post continues with the rest
             self._in_line().appendleft((event, tuple(todo)))
             raise
 
     def _failed(self, action: str, event: Event, exc: BaseException) -> None:
-        """Note that an effect raised; if the flow names a trigger for it, post that."""
+        """Record that an effect raised. If the flow names a trigger for that, post it."""
         if isinstance(exc, asyncio.CancelledError):
             logger.warning("action %r was cancelled after %s", action, event.trigger)
         else:
@@ -266,7 +265,7 @@ class Effects(StateTimers):
         self._tasks.own(awaitable, owner, loop, context, lambda e: self._ended(action, event, e))
 
     def _ended(self, action: str, event: Event, exc: BaseException | None) -> None:
-        """A task has ended before its owner: post the trigger that the flow names, if any."""
+        """A task has ended before its owner: post the flow's trigger for that, if any."""
         before, self._cause = self._cause, event.seq
         try:
             if exc is not None:

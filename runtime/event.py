@@ -1,4 +1,4 @@
-"""What the method of an action gets."""
+"""The argument of an action's method."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Event"]
 
 
 class Event(tuple[Any, ...]):
-    """What the method of an action gets: the transition that chose the action.
+    """The argument of an action's method: the transition that chose the action.
 
     Attributes:
         seq: The number of the entry in the journal.
-        trigger: What was posted.
-        of: The step, turn or call that the trigger belongs to; None if to none.
+        trigger: The trigger that was posted.
+        of: The step, turn or call that the trigger belongs to, or None.
         verdict: The machine's answer.
 
     Example:
@@ -40,7 +40,7 @@ class Event(tuple[Any, ...]):
 
     __slots__ = ()
 
-    # Copying the journal's raw tuple costs half as much as an object that holds it.
+    # Copying the journal's raw tuple costs half as much as wrapping it.
     if TYPE_CHECKING:
         seq: int
         trigger: str

@@ -1,4 +1,4 @@
-"""Host facts: what the host knows; it is asked during a decision."""
+"""Host facts: facts that the host is asked for during a decision."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Remembers which flows were proved, for the processes that come after this one.
+"""Remembers which flows were proved, for later processes.
 
-LiveKit gives each call a process of its own. Without this, each would prove the same flow again
-before it answers, which takes seconds.
+LiveKit runs each call in its own process. Without this, each process would prove the same flow
+again before it answers, which takes seconds.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ def is_proved(digest: str) -> bool:
     file = _file(digest)
     try:
         return file is not None and file.is_file()
-    except OSError:  # the folder is another user's
+    except OSError:  # the folder belongs to another user
         return False
 
 
 def remember(digest: str) -> None:
-    """The flow with this digest is proved. A folder that cannot be written to stays as it is."""
+    """Record that the flow with this digest is proved. Does nothing if the folder is not
+    writable."""
     if (file := _file(digest)) is None:
         return
     try:
@@ -44,7 +45,7 @@ def _file(digest: str) -> Path | None:
     if folder is None:
         try:
             cached = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        except RuntimeError:  # nobody knows the user's home
+        except RuntimeError:  # the user's home is unknown
             return None
         folder = str(Path(cached, "turnfsm", "proofs"))
     if not folder:
@@ -54,7 +55,7 @@ def _file(digest: str) -> Path | None:
 
 @cache
 def _checker() -> str:
-    """A hash of the code that proves flows: another version may find more."""
+    """A hash of the checker's code: another version may find more."""
     folder = Path(turnfsm.fsm.__file__).parent
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
     known = hashlib.sha256()

@@ -1,8 +1,8 @@
 """The ledger of a session's tool calls: each call ends exactly once, and no result is lost.
 
-The life of a call is a flow, `specs/tool_call.yaml`. The ledger has the machine of each call, and
-writes a note into the journal whenever its state changes. To restore a ledger, these notes are run
-through the same flow.
+Each call has its own machine of `specs/tool_call.yaml`. The ledger writes a note into the journal
+whenever a call's state changes. To restore a ledger, these notes are replayed through the same
+flow.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ __all__ = ["End", "Ledger", "LedgerCall"]
 class Ledger:
     """The tool calls of a session, in the order of their starts.
 
-    A call is kept while its turn may repeat it, while its result is still needed, or while it can
-    answer a repeated call after a restart. Of all other calls only the last ones are kept; the
+    A call is retained while its turn may repeat it, while its result is still needed, or while it
+    can answer a repeated call after a restart. Of all other calls only the latest are retained; the
     journal has all of them.
 
     Args:
-        maxlen: How many calls are kept; more only if they are still needed.
+        maxlen: How many calls to retain; more only if they are still needed.
 
     Raises:
-        TurnfsmError: ``maxlen`` is not a whole number from 1 on.
+        TurnfsmError: ``maxlen`` is not a positive whole number.
 
     Attributes:
-        note: Called with the kind and the data of each note. A session sets it, so that they go
-            into its journal.
-        undelivered: The calls of a session that was cut off whose results the user has not heard.
-        delivers: Whether the result of a call is still to be delivered to the user. A session sets
-            it to what its agenda says.
+        note: Called with the kind and the data of each note. A session sets it to write to its
+            journal.
+        undelivered: The calls of a crashed session whose results the user has not heard.
+        delivers: Returns whether a call's result must still be delivered. A session sets it to ask
+            its agenda.
 
     Example:
         >>> ledger = Ledger()
@@ -56,8 +56,8 @@ class Ledger:
         self.delivers: Callable[[str], bool] = lambda call: call in self.undelivered
         self._calls: dict[str, LedgerCall] = {}
         self._by_result: dict[str, LedgerCall] = {}
-        self._turns: dict[str, list[LedgerCall]] = {}  # those that may repeat a call
-        # Completed calls of a session that was cut off, by the call that they answer.
+        self._turns: dict[str, list[LedgerCall]] = {}  # the turns that may repeat a call
+        # Completed calls of a crashed session, by the call that they answer.
         self._old: dict[tuple[str, str], LedgerCall] = {}
 
     def __iter__(self) -> Iterator[LedgerCall]:
@@ -78,7 +78,7 @@ class Ledger:
         """Add a call that has not begun. An id may be used again once its call is over.
 
         Raises:
-            TurnfsmError: The call of this id still runs.
+            TurnfsmError: The call with this id is still running.
         """
         return self._enter(LedgerCall(call_id, name, canonical(arguments), turn, policy))
 
@@ -86,7 +86,7 @@ class Ledger:
         """Add a call that begins now.
 
         Raises:
-            TurnfsmError: The call of this id still runs.
+            TurnfsmError: The call with this id is still running.
         """
         call = self.enter(call_id, name, arguments, turn)
         self.post(call, "started")
@@ -105,8 +105,8 @@ class Ledger:
             call: The call.
             trigger: A trigger of `specs/tool_call.yaml`.
             host_facts: The answers for the flow's host facts; a missing one is False.
-            data: What the note says about it: `how` a tool ended, its `output`, and the `id` of the
-                result in the conversation if it is not the call's own.
+            data: The data of the note: `how` a tool ended, its `output`, and the `id` of the result
+                in the conversation if that differs from the call's.
         """
         before = call.machine.configuration
         true = [fact for fact, holds in (host_facts or {}).items() if holds]
@@ -123,12 +123,12 @@ class Ledger:
         return verdict
 
     def ask(self, call: LedgerCall, trigger: str, host_facts: Mapping[str, bool]) -> Verdict:
-        """What `post` would answer now. Nothing changes, and no note is written."""
+        """What `post` would return now. Changes nothing, and writes no note."""
         call.machine.set_host_facts(host_facts)
         return call.machine.ask(trigger)
 
     def end(self, call_id: str, how: End, output: str | None = None) -> None:
-        """Record how a tool ended. A call that has ended, or is not known, is left alone."""
+        """Record how a tool ended. Ignores a call that has ended or is unknown."""
         if (call := self._calls.get(call_id)) is not None:
             self.post(call, "ended", how=how, output=output)
 
@@ -138,7 +138,7 @@ class Ledger:
             self._calls[call_id].handoff = True
 
     def find(self, call_id: str) -> LedgerCall | None:
-        """The call with this id, or whose result has this id in the conversation."""
+        """The call that has this id, or whose result has this id in the conversation."""
         return self._by_result.get(call_id) or self._calls.get(call_id)
 
     def answer(
@@ -153,17 +153,17 @@ class Ledger:
     ) -> LedgerCall | None:
         """Find the identical call whose result answers this one, and add this one.
 
-        After a restart it is the last identical call of the session that was cut off; each of those
-        answers once. A call whose result the user has heard and the model is shown does not answer:
-        if the model repeats it, the user wants it again. A tool that runs once in a turn is also
-        answered with a call of the same turn that has not failed.
+        After a restart that is the last identical call of the crashed session; each of those
+        answers once. A call does not answer if the user has heard its result and the request shows
+        it to the model: then the repetition is intended. For a tool that runs once in a turn, a
+        call of the same turn that has not failed also answers.
 
         Args:
-            call_id: The call that is to be answered.
+            call_id: The id of the new call.
             name: The tool.
             arguments: As JSON.
             turn: The id of the speech that the call is made for.
-            shown: The calls whose results the model is shown.
+            shown: The calls whose results the model's request contains.
             once: The tool runs once in a turn.
         """
         key = name, canonical(arguments)
@@ -184,7 +184,7 @@ class Ledger:
         return any(call.state in ("called", "held", "running") for call in same)
 
     def close_turn(self, turn: str) -> None:
-        """A speech has ended: none of its calls is repeated any more."""
+        """A speech has ended, and repeats none of its calls any more."""
         self._turns.pop(turn, None)
 
     @property
@@ -201,7 +201,7 @@ class Ledger:
 
     @classmethod
     def from_journal(cls, journal: Journal) -> Ledger:
-        """The ledger of a session that was cut off, from its journal.
+        """The ledger of a crashed session, from its journal.
 
         Args:
             journal: The journal, written with ``redact=None``.
@@ -210,7 +210,7 @@ class Ledger:
             The ledger, for `TurnSession(ledger=...)`.
 
         Raises:
-            JournalError: The journal does not have the arguments and results of calls.
+            JournalError: The journal lacks the arguments and results of calls.
 
         Example:
             >>> from turnfsm import Ledger, read_journal
@@ -265,13 +265,13 @@ class Ledger:
             self._by_result[call.result_id] = call
 
     def _cut_off(self) -> None:
-        """The session ended here: its calls can only answer repeated calls from now on."""
+        """The session ended here: from now on its calls can only answer repeated calls."""
         self._turns.clear()
         for call in self:
             call.apply("cut_off", (), {})
             key = call.name, call.arguments
             self._old.pop(key, None)  # the outcome of the last one decides
-            if call.gave in _NEWS:  # what failed may be tried again
+            if call.gave in _NEWS:  # a failed call may be tried again
                 self._old[key] = call
         self._forget()
 
@@ -293,7 +293,7 @@ class Ledger:
         call.handoff = known.handoff
 
     def _made_before(self, key: tuple[str, str], turn: str) -> LedgerCall | None:
-        """The last identical call of this turn, if it has not failed."""
+        """The last identical call of this turn, unless it has failed."""
         before = reversed(self._turns.get(turn, ()))
         known = next((call for call in before if (call.name, call.arguments) == key), None)
         return None if known is None or known.gave in ("error", "cancelled") else known
@@ -322,4 +322,4 @@ _REDACTED = (
 
 
 def _write_nothing(kind: str, **data: Any) -> None:
-    """Where no session runs there is no journal."""
+    """Without a session there is no journal."""

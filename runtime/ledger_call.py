@@ -15,8 +15,8 @@ from turnfsm.fsm.load import load_shipped
 __all__ = ["End", "LedgerCall", "canonical"]
 
 End = Literal["result", "error", "cancelled", "released", "unknown"]
-"""How a call ends for its turn. A released call goes on; its result is on the agenda. It may be
-unknown how a call ended whose worker died."""
+"""How a call ends for its turn. A released call continues; its result is on the agenda.
+``unknown``: its worker died."""
 
 _program: list[Program] = []
 
@@ -35,14 +35,14 @@ class LedgerCall:
         id: The call's id, as the model gave it.
         name: The tool's name.
         arguments: As JSON with sorted keys, so that equal calls are equal text.
-        turn: The id of the speech that it was made for.
+        turn: The id of its speech.
         policy: What an interruption does to it: ``cancel``, ``detach``, ``finish`` or ``hold``.
-        gave: How its tool ended; None while it runs.
+        gave: How the tool ended; None while it runs.
         output: What the tool returned, as text.
         handoff: The tool returned an agent. A restart cannot bring it back.
-        result_id: The id of its result in the conversation, if it is not the call's own.
-        by: The call whose result answered this one; None if its own tool was run.
-        machine: Its state and facts. `Ledger.post` moves it.
+        result_id: The id of its result in the conversation, if that differs from the call's.
+        by: The call whose result answered this one; None if its own tool ran.
+        machine: Its state and facts. Changed by `Ledger.post`.
     """
 
     id: str
@@ -64,14 +64,14 @@ class LedgerCall:
 
     @property
     def end(self) -> End | None:
-        """How it ended for its turn; None while the turn may wait for it."""
+        """How it ended for its turn; None while the turn may still wait for it."""
         if self.machine.holds("turn_over") and self.policy != "cancel":
             return "released"
         return self.gave
 
     @property
     def over(self) -> bool:
-        """Its tool does not run any more."""
+        """Its tool has ended."""
         return self.gave is not None or self.state == "lost"
 
     @property
@@ -85,7 +85,7 @@ class LedgerCall:
         return self.machine.holds("interrupts")
 
     def as_note(self) -> dict[str, Any]:
-        """What a journal keeps of the call for the next restart."""
+        """The data that the journal needs to restore the call."""
         left_out = ("id", "machine")
         kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
         facts = self.machine.program.names(self.machine.facts)
@@ -97,7 +97,7 @@ class LedgerCall:
         Args:
             trigger: A trigger of `specs/tool_call.yaml`.
             facts: The host facts that are true.
-            data: What the note says about it; see `Ledger.post`.
+            data: The data of the note; see `Ledger.post`.
         """
         if trigger == "ended" and self.gave is None:
             self.gave, self.output = data["how"], data.get("output")
@@ -109,7 +109,7 @@ class LedgerCall:
 
 
 def canonical(arguments: str) -> str:
-    """JSON with sorted keys; text that is no JSON as it is."""
+    """JSON with sorted keys. Text that is not JSON is returned unchanged."""
     try:
         return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except ValueError:

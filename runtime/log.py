@@ -1,7 +1,7 @@
-"""The log of a conversation: what has happened to replies, calls and what the user waits for.
+"""The log of a conversation: entries about replies, calls and obligations.
 
-There is no other memory of who delivers what: the agenda is a fold of the log. The journal has an
-entry's note whenever the agenda changes, so another worker can fold it again.
+The agenda is computed from the log alone. When an entry changes the agenda, it is also written to
+the journal, so that another worker can rebuild the agenda.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["Log", "agenda_of", "rules_of"]
 
 
 class Log:
-    """The entries of a session, folded as they come.
+    """The entries of a session, applied to the agenda as they arrive.
 
     Args:
         moved: Called when the agenda has changed.
 
     Attributes:
-        agenda: What the agent owes the user now.
+        agenda: The current agenda.
         note: Writes a note into the journal.
     """
 
@@ -35,11 +35,11 @@ class Log:
         self._moved = moved
 
     def govern(self, flow: Flow, note: Callable[..., Any]) -> None:
-        """Follow the agenda of this flow from now on."""
+        """Use the agenda rules of this flow from now on."""
         self.rules, self.note = rules_of(flow), note
 
     def add(self, entry: Entry) -> None:
-        """Something has happened."""
+        """Apply an entry to the agenda."""
         agenda = self.agenda.after(entry, self.rules)
         if agenda != self.agenda:
             self.agenda = agenda
@@ -49,12 +49,12 @@ class Log:
 
 
 def rules_of(flow: Flow) -> Rules:
-    """The agenda of a flow; that of `turn` if it declares none."""
+    """The agenda rules of a flow; those of `turn` if it declares none."""
     return flow.agenda if flow.agenda.settle else load_shipped("turn").agenda
 
 
 def agenda_of(journal: Journal, rules: Rules) -> Agenda:
-    """The agenda of a worker that has died, from its journal. No reply of it is live any more.
+    """The agenda of a worker that has died, from its journal. It has no live replies.
 
     Raises:
         JournalError: A note is not as turnfsm writes it.
@@ -74,4 +74,4 @@ def agenda_of(journal: Journal, rules: Rules) -> Agenda:
 
 
 def _write_nothing(kind: str, **data: Any) -> None:
-    """Where no session runs there is no journal."""
+    """Without a session there is no journal."""

@@ -1,4 +1,5 @@
-"""Flows are proved before a session uses them: shipped ones by CI, others on this machine."""
+"""Requires that a flow is proved before a session uses it: shipped flows by CI, others on this
+machine."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _proved: set[str] = set()
 
 @once_for_each_flow
 def digest(flow: Flow) -> str:
-    """A hash of a flow. Equal flows have equal digests, wherever they were read from."""
+    """A hash of a flow. It does not depend on the file that the flow was read from."""
     return hashlib.sha256(repr(flow).encode()).hexdigest()
 
 
@@ -58,7 +59,7 @@ def record_of(flows: Iterable[tuple[Flow, Report]]) -> str:
 
 
 def note_proved(flow: Flow) -> None:
-    """A flow was proved: no session on this machine checks it again."""
+    """Record that a flow was proved: no session on this machine checks it again."""
     if not _is_known(flow):
         _proved.add(digest(flow))
         remember(digest(flow))
@@ -71,9 +72,9 @@ def _is_known(flow: Flow) -> bool:
 
 
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
-    """Check a flow, unless it is known to be proved: it comes with turnfsm, or was proved here.
+    """Check a flow, unless it comes with turnfsm or was proved on this machine before.
 
-    A check takes some seconds. `turnfsm check` does it ahead.
+    A check takes some seconds. `turnfsm check` does it in advance.
 
     Args:
         flow: The flow.
@@ -94,7 +95,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     if proof == "off":
         logger.warning("flow %r governs and was not checked: proof='off'", flow.name)
         return ("it was not checked: proof='off'",)
-    from turnfsm.fsm.check import check_flow  # only a flow that is not shipped needs the import
+    from turnfsm.fsm.check import check_flow  # only flows that are not shipped need the import
 
     report = check_flow(flow)
     if report.ok:

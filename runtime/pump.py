@@ -2,8 +2,8 @@
 
 A trigger is decided in the caller's stack. Nothing is awaited between the guard and the new state,
 so no other task can run in between. Effects run after the commit, in the order in which they were
-chosen. What an effect posts is decided at once, on the committed state; its effects join the queue
-(run to completion). tests/runtime/test_pump.py holds all this.
+chosen. A trigger that an effect posts is decided at once, on the committed state; its effects join
+the queue (run to completion). tests/runtime/test_pump.py tests all this.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class EventPump(Effects):
     `TurnRuntime` makes the machine, the journal and the pump together.
 
     Args:
-        machine: The machine. Nobody else may step it.
+        machine: The machine. Only the pump may step it.
         host: Has a method for each action and for each host fact. An action's method takes an
-            `Event`; what it returns is run as a task if it can be awaited. A host fact's method
-            takes nothing and answers True or False at once.
-        journal: Where every verdict is kept.
+            `Event`; if it returns an awaitable, that runs as a task. A host fact's method takes
+            nothing, and returns True or False at once.
+        journal: The journal of every verdict.
         plan: The timers of each state, in seconds; by default those of the flow.
 
     Example:
@@ -98,7 +98,7 @@ class EventPump(Effects):
             to_do = ARMS * verdict.entered | ACTS * bool(verdict.actions)
             to_do |= RESTARTS * bool(verdict.restarts)
         else:
-            machine.configuration = after  # Machine.step, inlined (test_stateful)
+            machine.configuration = after  # `Machine.step`, inlined (test_stateful)
         clock = self.clock  # a call through a local name is faster than through a slot
         now = clock()
         cause = self._cause if self._tasks is None else self._cause_of(verdict)
@@ -122,7 +122,7 @@ class EventPump(Effects):
             return verdict
         observer = self._observer
         if observer is not None:
-            # Effects._follow_up, inlined (test_observers): there is nothing to carry out
+            # Effects._follow_up, inlined (test_observers): there are no actions
             self._running = self._telling = True
             self._cause = seq
             try:
@@ -142,7 +142,7 @@ class EventPump(Effects):
         return verdict
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
-        """What `post` would answer now. Nothing changes, and the journal gets no entry."""
+        """What `post` would return now. Changes nothing, and writes no journal entry."""
         if self._barred is not None:
             return self._refuse(trigger)
         if asked := self.machine.asks(trigger):
@@ -153,8 +153,8 @@ class EventPump(Effects):
         """Post from another thread.
 
         Returns:
-            A future of the verdict. It cannot be cancelled: an event has happened, whatever becomes
-            of the caller.
+            A future of the verdict. It cannot be cancelled: an event has happened, even if the
+            caller goes away.
 
         Raises:
             TurnfsmError: The pump has no loop yet, or the trigger belongs to a scope and ``of`` is
@@ -165,17 +165,17 @@ class EventPump(Effects):
         return from_thread(self._loop, post, partial(self._refusal, trigger))
 
     def note(self, kind: str, **data: Any) -> None:
-        """Add a record to the journal that is no trigger.
+        """Add a note to the journal.
 
         Args:
-            kind: What it is about.
+            kind: Its kind.
             data: Its fields.
         """
         if self._barred != "closed":
             self.journal.note(self.clock(), kind, data)
 
     def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        """Bind to an event loop and start the timers of the held state.
+        """Bind to an event loop, and start the timers of the current state.
 
         Args:
             loop: By default the running one.
@@ -204,7 +204,7 @@ class EventPump(Effects):
             await self._tasks.wait(max_wait)
 
     def fire(self, timer: str) -> Verdict:
-        """Post a timer, in a context of its own: not in that of the task that started it."""
+        """Post a timer in its own context, not in that of the task that started it."""
         CAUSE.set(None)
         return self.post(timer)
 

@@ -19,7 +19,7 @@ Ended = Callable[[BaseException | None], None]
 class OwnedTasks:
     """The tasks, which are cancelled when their owner ends.
 
-    What they do after that is not reported.
+    Their outcome after that is not reported.
     """
 
     __slots__ = ("_over", "_owners")
@@ -62,7 +62,7 @@ class OwnedTasks:
 
     def _cancel(self, tasks: list[asyncio.Future[Any]]) -> None:
         for task in tasks:
-            # Removed from the owners first: if a task ends nevertheless, that is not reported.
+            # Removed from the owners first, so that its end is not reported.
             del self._owners[task]
             self._over.add(task)
             task.cancel()

@@ -19,7 +19,7 @@ def from_thread(
     """Post in the loop's thread. The future cannot be cancelled.
 
     Args:
-        closed: The answer if the loop is closed.
+        closed: The verdict if the loop is closed.
 
     Raises:
         TurnfsmError: There is no loop yet.
@@ -38,6 +38,6 @@ def from_thread(
 
     try:
         loop.call_soon_threadsafe(deliver)
-    except RuntimeError:  # the loop is closed, so nothing else will ever run there
+    except RuntimeError:  # the loop is closed, so nothing will run there any more
         answer.set_result(closed())
     return answer

@@ -1,8 +1,8 @@
-"""The timers of the held state, with at most one timer of the event loop.
+"""The timers of the current state, with at most one event loop timer.
 
-Entering a state only stores the time. The loop's timer is not cancelled and set again: if it fires
-before the first deadline, it is moved then. Cancelling and setting it at every transition costs
-eight times as much, and asyncio keeps cancelled timers in memory.
+Entering a state only stores the time. The loop's timer is not reset: if it fires before the first
+deadline, it is rescheduled then. Cancelling and setting it at every transition would cost eight
+times as much, and asyncio keeps cancelled timers in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Plan = Mapping[str, tuple[float, tuple[tuple[str, float], ...]]]
 order of declaration."""
 
 Deadline = tuple[float, str, str | None]
-"""When, which timer, and the last answer to it, if that changed nothing."""
+"""When it is due, which timer it is, and the last verdict if that changed nothing."""
 
 _EPSILON = 1e-6  # seconds by which a loop may wake a timer too early
 
@@ -36,7 +36,7 @@ _PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
 
 
 def plan_of(program: Program, override: Mapping[str, float]) -> Plan:
-    """The timers of every state; shared by all runtimes that override none."""
+    """The timers of every state; shared by all runtimes without overrides."""
     if override:
         return _plan(program, {**program.flow.timers, **override})
     plan = _PLANS.get(program)
@@ -54,7 +54,7 @@ def _plan(program: Program, seconds: Mapping[str, float]) -> Plan:
 
 
 def clock_of(loop: asyncio.AbstractEventLoop | None) -> Clock:
-    """The loop's clock. For asyncio this is `time.monotonic`, without the call around it."""
+    """The loop's clock. For asyncio this is `time.monotonic` itself, without a wrapper."""
     if loop is None or getattr(loop.time, "__func__", None) is asyncio.BaseEventLoop.time:
         return time.monotonic
     return loop.time
@@ -89,7 +89,7 @@ class StateTimers(ABC):
     def __init__(self, machine: Machine, plan: Plan) -> None:
         self.machine = machine
         self._plan = plan
-        self._entered: float | None = None  # when the held state was
+        self._entered: float | None = None  # when the current state was entered
         self._deadlines: list[Deadline] | None = None  # None: all count from _entered
         self._late: dict[str, None] | None = None  # the timers that are due, in their order
         self._handle: asyncio.TimerHandle | None = None
@@ -104,7 +104,7 @@ class StateTimers(ABC):
 
     @abstractmethod
     def ask(self, trigger: str, of: Any = None) -> Verdict:
-        """What `post` would answer now, without moving."""
+        """What `post` would return now. Changes nothing."""
 
     @abstractmethod
     def fire(self, timer: str) -> Verdict:
@@ -117,7 +117,7 @@ class StateTimers(ABC):
         return self._loop
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
-        """Continue in this loop. Returns by how much its clock is ahead of the one before."""
+        """Continue in this loop. Returns by how much its clock is ahead of the previous loop's."""
         if loop is self._loop:
             return 0.0
         clock = clock_of(loop)
@@ -131,7 +131,7 @@ class StateTimers(ABC):
         return moved
 
     def _enter(self, state: str, now: float) -> None:
-        """Stop the timers of the state that was left, and start those of this one."""
+        """Stop the timers of the previous state, and start those of this one."""
         self._entered = now
         self._deadlines = self._late = None
         first, _ = self._plan[state]
@@ -147,7 +147,7 @@ class StateTimers(ABC):
 
     def _due(self) -> list[Deadline]:
         if not self._plan[self.machine.state][1]:
-            return []  # a state without timers still has those of the state before here
+            return []  # for a state without timers this still has those of the previous state
         if self._deadlines is None:
             entered = self._entered or 0.0
             _, own = self._plan[self.machine.state]
@@ -155,7 +155,7 @@ class StateTimers(ABC):
         return self._deadlines
 
     def _restart(self, timers: tuple[str, ...], now: float) -> float:
-        """Start some timers of the held state again; the others run on.
+        """Restart some timers of the current state; the others keep running.
 
         Returns by how much the clock is ahead, if this call has found the loop.
         """
@@ -170,12 +170,12 @@ class StateTimers(ABC):
         return self._wake_at(first) if first < self._wakes else 0.0
 
     def _take_due(self) -> None:
-        """Take every timer that is due and whose guard holds now."""
+        """Post every timer that is due and whose guard holds now."""
         while self._late and not self.closed:
             timer = next(filter(self.ask, self._late), None)
             if timer is None:
                 return
-            self._restart((timer,), self.clock())  # before it is taken: nothing is due twice
+            self._restart((timer,), self.clock())  # first, so that nothing is due twice
             copy_context().run(self.fire, timer)
 
     def _stop_waking(self) -> None:
@@ -207,15 +207,15 @@ class StateTimers(ABC):
         passed = [one for one in deadlines if one[0] <= now + _EPSILON]
         for one in sorted(passed, key=lambda one: (one[0], declared.index(one[1]))):
             if one not in deadlines:
-                continue  # the timer before it has started it again
+                continue  # an earlier timer has restarted it
             deadlines.remove(one)
             _, name, said = one
             said = self._fire(name, said)
             left = self.machine.configuration.rows is not rows
             if left or self._deadlines is not deadlines or self.closed:
-                return  # a state was entered: these deadlines belong to the state before
-            # The state is still held: the timer starts again. If its guard does not hold, it is
-            # due: the next trigger may change a fact, and the host its answer by then.
+                return  # a state was entered: these deadlines belong to the previous state
+            # Still the same state: the timer restarts. If its guard does not hold, it stays due:
+            # the next trigger may change a fact, and the host may change its answer by then.
             deadlines.append((now + seconds[name], name, said))
             if not self.machine.configuration[name][1]:
                 self._late = {**(self._late or {}), name: None}
@@ -225,20 +225,20 @@ class StateTimers(ABC):
             self._wake_at(min(deadlines)[0])
 
     def _fire(self, timer: str, said: str | None) -> str | None:
-        """Post a timer, unless its last answer changed nothing and would be the same now.
+        """Post a timer, unless its last verdict changed nothing and would be the same now.
 
-        So the journal has one entry for a timer that the same fact holds back repeatedly. Returns
-        that answer.
+        So the journal has only one entry for a timer that the same fact blocks repeatedly. Returns
+        that verdict.
         """
         if said is not None:
-            self.ask(timer)  # the host facts, too
+            self.ask(timer)  # including the host facts
             if self._idle(timer) == said:
                 return said
         idle = self._idle(timer)
         return idle if str(self.fire(timer)) == idle else None
 
     def _idle(self, timer: str) -> str | None:
-        """The machine's answer to a timer, if it changes nothing."""
+        """The machine's verdict on a timer, if it changes nothing."""
         program, held = self.machine.program, self.machine.configuration
         after, verdict, _ = held[timer]
         scoped = timer in program.begins or timer in program.ends

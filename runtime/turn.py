@@ -1,4 +1,4 @@
-"""TurnRuntime: a machine, its pump, and a host that carries out what the machine decides."""
+"""`TurnRuntime`: a machine, its pump and a host that carries out the actions."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class TurnRuntime(EventPump):
     Args:
         flow: A flow, the name of a shipped one, or a path.
         host: Has a method for every action of the flow, which takes an `Event`, and one for every
-            host fact, which takes nothing and answers True or False.
-        timers: Seconds that replace those of the flow.
+            host fact, which takes nothing and returns True or False.
+        timers: Seconds that override those of the flow.
         sinks: Each gets every record of the journal.
-        maxlen: How many entries the journal keeps in memory.
+        maxlen: How many journal entries to keep in memory.
 
     Raises:
         HostError: The host lacks an action or a host fact.
         UnknownName: ``timers`` names one that the flow does not have.
         FlowError: The flow cannot be used.
         TurnfsmError: A value of ``timers`` is not a number of seconds, one of ``sinks`` is not a
-            sink, or ``maxlen`` is not a whole number from 1 on.
+            sink, or ``maxlen`` is not a positive whole number.
 
     Example:
         >>> from turnfsm import parse_flow
@@ -83,12 +83,12 @@ class TurnRuntime(EventPump):
 
     @property
     def flow(self) -> Flow:
-        """The flow that is followed."""
+        """The flow."""
         return self.machine.program.flow
 
     @property
     def state(self) -> str:
-        """The state that is held."""
+        """The current state."""
         return self.machine.state
 
     @property
@@ -103,15 +103,14 @@ class TurnRuntime(EventPump):
 
     @property
     def held_since(self) -> float:
-        """When the held state was entered, in seconds since the journal began."""
+        """When the current state was entered, in seconds since the journal began."""
         return (self.clock() if self._entered is None else self._entered) - self.journal.start
 
     def retime(self, timers: Mapping[str, float]) -> None:
         """Replace the seconds of timers while the flow runs.
 
         Args:
-            timers: Seconds, for what is waited for from now on. A timer that is left out has the
-                flow's.
+            timers: Seconds, which apply from now on. A missing timer has the flow's seconds.
 
         Raises:
             UnknownName: The flow does not have the timer.
@@ -128,7 +127,7 @@ class TurnRuntime(EventPump):
         return self.machine.holds(fact)
 
 
-# The classes whose instances have all methods that a program needs.
+# The classes that have all methods that a program needs.
 _FITS: WeakKeyDictionary[Program, WeakSet[type]] = WeakKeyDictionary()
 
 

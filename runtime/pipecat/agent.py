@@ -1,4 +1,4 @@
-"""The agent of a pipeline: its replies, from the request to the end of the last step."""
+"""The agent of a pipeline, with its replies from the request to the end of the last step."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ Push = Callable[[Frame], Coroutine[Any, Any, None]]
 
 @dataclass
 class StepEnd(DataFrame):
-    """Behind all that a step says. When it has passed the assistant's aggregator, what was heard of
-    the step is in the conversation."""
+    """Marks the end of a step. When it has passed the assistant aggregator, the heard part of the
+    step is in the conversation."""
 
     step: str
 
 
 class PipecatAgent:
-    """The only agent of a session. It asks the model when the flow allows it, one step at a time.
+    """The only agent of a session. It sends requests to the model when the flow allows it, one step
+    at a time.
 
     Args:
         conductor: Gets the reports.
-        hearing: Hears the user.
-        tap: What the agent is heard on.
+        hearing: Reports the user.
+        tap: The audio output.
         take: Commits a deferred turn.
     """
 
@@ -61,7 +62,7 @@ class PipecatAgent:
     """Pushes a request, or an interruption, to the model."""
 
     say: Push
-    """Pushes a frame behind the model."""
+    """Pushes a frame downstream of the model."""
 
     context: LLMContext
     """The conversation."""
@@ -80,28 +81,29 @@ class PipecatAgent:
         self._count = 0
         self._ids = "reply"
         self._noted: set[str] = set()
-        self._heard = self._begun = ""  # the latest step of which something was heard, or came
+        self._heard = self._begun = ""  # the latest step that was heard, or has produced something
         self._live: list[Reply] = []
         self._tasks = Tasks()
 
     async def aclose(self) -> None:
-        """The pipeline has ended: end what still waits."""
+        """The pipeline has ended: end all waits."""
         await self._tasks.aclose()
 
     def begin(self, epoch: int) -> None:
-        """The pipeline starts. What is in the conversation was said before.
+        """The pipeline starts. The messages in the context are from before.
 
         Args:
-            epoch: How many workers have had it; each has replies of its own.
+            epoch: The worker's number, which makes the reply ids unique.
         """
         if epoch > 1:
             self._ids = f"reply_{epoch}"
         self._noted = {self.names.of(message) for message in self.context.messages}
 
-    # -- what Pipecat asks for
+    # -- requests of Pipecat
 
     def asked(self, frame: LLMContextFrame) -> None:
-        """Something asks the model: for the answer to a committed turn, or for the application."""
+        """A request for the model has arrived: to answer a committed turn, or from the
+        application."""
         turn = self._hearing.take_committed()
         said = self.names.latest(frame.context) if turn is not None else None
         if turn is not None:
@@ -122,7 +124,7 @@ class PipecatAgent:
         self._tasks.start(self._request(reply))
 
     def speaks(self, frame: TTSSpeakFrame) -> Reply:
-        """The application gives the words itself."""
+        """The application says a fixed text."""
         reply = self._new(said=frame)
         self._conductor.speech_scheduled(None, reply, self)
         self._tasks.start(self._speak(reply))
@@ -131,7 +133,7 @@ class PipecatAgent:
     # -- the port
 
     def reply(self, instructions: str | None = None) -> Reply:
-        """Ask the model for a reply."""
+        """Request a reply from the model."""
         reply = self._new(context=self.context, instructions=instructions)
         self._conductor.replies.asked(reply, self, [], instructed=instructions is not None)
         self._conductor.speech_scheduled(None, reply, self)
@@ -146,32 +148,32 @@ class PipecatAgent:
         return reply
 
     def hang_up(self) -> None:
-        """End the pipeline, behind all that was pushed before."""
+        """End the pipeline, after everything that was pushed before."""
         self._tasks.start(self.ask(EndWorkerFrame()))
 
     def interrupt_model(self) -> None:
-        """The interruption that follows ends the request."""
+        """Do nothing: the interruption that follows ends the request."""
 
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool."""
         self.calls.cancel(call)
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Go on without these calls."""
+        """Continue without these calls."""
         self.calls.answer(calls)
 
     def tell_cancelled(self, call: str, text: str) -> None:
-        """Pipecat tells the model itself what it has cancelled."""
+        """Do nothing: Pipecat itself adds the cancellation to the context."""
         self._conductor.tools.late_result(Result(call, empty=True))
 
     @property
     def deciding(self) -> bool:
-        """The end of the user's turn is being decided."""
+        """Endpointing is running."""
         return self._hearing.deciding
 
     @property
     def answer_coming(self) -> bool:
-        """Words of the user may still be committed."""
+        """A transcript may still be committed."""
         return self._hearing.deciding
 
     def take_turn(self, turn: UserTurn) -> None:
@@ -191,7 +193,7 @@ class PipecatAgent:
         return self._conductor.floor.step
 
     def tokens_came(self) -> None:
-        """The model has begun to answer, or has produced something."""
+        """The model has begun to respond, or has produced output."""
         if (step := self.step) is not None:
             self._begun = step.id
             self._conductor.tokens_came()
@@ -203,21 +205,21 @@ class PipecatAgent:
             self._conductor.floor.text_came(self.step.speech, text)
 
     def response_ended(self, id: str, calls: int) -> None:
-        """The model's answer for a step is complete, with so many calls."""
+        """The model's response for a step is complete, with this number of calls."""
         if (step := self.step) is not None and step.id == id:
             self._conductor.calls_known(step.speech, calls)
 
     def heard(self) -> None:
-        """The beginning of the step is heard."""
+        """The step starts to play."""
         self._heard = self.step.id if self.step is not None else ""
 
     def step_ended(self, id: str) -> None:
-        """A step was heard to its end; if it was interrupted, its `InterruptionFrame` follows."""
+        """A step was played to the end, or was interrupted and its `InterruptionFrame` follows."""
         if (step := self.step) is not None and step.id == id and not step.speech.interrupted:
             self._give_back(step)
 
     def interrupted(self) -> None:
-        """An interruption has passed the whole pipeline."""
+        """An interruption has passed through the whole pipeline."""
         self.cut_off()
         if (step := self.step) is not None and step.speech.interrupted:
             self._give_back(step)
@@ -238,10 +240,10 @@ class PipecatAgent:
             return
         step.speech.failed = True
         if failure.part == "llm" and self._begun != step.id:
-            self._give_back(step)  # nothing of it follows
+            self._give_back(step)  # it produces no more frames
 
     def note_messages(self) -> None:
-        """Write what has been said since the last time into the journal."""
+        """Write the new messages into the journal."""
         for message in self.context.messages:
             if (text := text_of(message)) and (name := self.names.of(message)) not in self._noted:
                 self._noted.add(name)
@@ -257,7 +259,7 @@ class PipecatAgent:
         return reply
 
     def _stop_older(self) -> None:
-        """The user's new turn takes the place of answers that wait for their tools or the floor."""
+        """The user's new turn replaces answers that wait for their tools or for the floor."""
         for older in self._live:
             waits = not self._conductor.floor.holds(older) and older.said is None
             if waits and (older.steps or self._conductor.turns.is_asked(older)):
@@ -272,7 +274,7 @@ class PipecatAgent:
 
     async def _request(self, reply: Reply) -> None:
         conductor, floor = self._conductor, self._conductor.floor
-        conductor.reply_began(reply)  # its model is asked when it has the floor
+        conductor.reply_began(reply)  # the model is asked when it has the floor
         while not reply.interrupted:
             await conductor.until(lambda: reply.interrupted or floor.step is None)
             if not reply.interrupted:
@@ -319,9 +321,9 @@ class PipecatAgent:
             self._results_there(reply)
 
     def _results_there(self, reply: Reply) -> None:
-        """Nothing is awaited for a reply any more: it says the results, or it ends."""
+        """A reply waits for no result any more: it says the results, or ends."""
         if reply.finished or self._conductor.floor.holds(reply):
-            return  # when its step has returned the floor
+            return  # after its step has returned the floor
         if reply.goes_on and not reply.interrupted:
             self._tasks.start(self._request(reply))
         else:

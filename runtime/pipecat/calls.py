@@ -1,4 +1,4 @@
-"""Tool calls: each handler is wrapped, so that the flow knows of its calls and their results."""
+"""Tool calls: wraps each handler, so that the flow knows of its calls and their results."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class _Call:
     """A call whose result is not in the conversation yet.
 
     Attributes:
-        tool: What may be marked with a policy.
-        result: What the tool gave; None while it runs.
-        says: The result is to be said to the user.
-        late: The model was told that the call still runs; its result comes apart.
+        tool: The function that may be marked with a policy.
+        result: The result of the tool; None while it runs.
+        says: The result must be delivered to the user.
+        late: The model was told that the call is still running; its result comes separately.
     """
 
     id: str
@@ -64,8 +64,9 @@ class Calls:
     """The tool calls of a conversation.
 
     Attributes:
-        agent: It makes the calls.
-        tools: What may be marked with a policy, by name; under None, what has every other name.
+        agent: The agent that makes the calls.
+        tools: The functions that may be marked with a policy, by name; None is the key of the
+            catch-all.
     """
 
     agent: Agent
@@ -81,7 +82,7 @@ class Calls:
         """The model has made this call in the step that holds the floor."""
         step = self._conductor.floor.step
         if step is None or not isinstance(step.speech, Reply) or id in self._made:
-            return  # its handler may begin before the call is announced
+            return  # its handler may start before the call is announced
         self._made.add(id)
         if self.tools.keys() & {name, None}:
             step.speech.calls.add(id)
@@ -94,18 +95,18 @@ class Calls:
 
     @property
     def came(self) -> list[Came]:
-        """The calls that run, and the results that are not in Pipecat's messages yet."""
+        """The running calls, and the results that are not in Pipecat's messages yet."""
         return [
             Came(call.id, call.name, call.arguments, call.result, apart=call.late)
             for call in self._open.values()
         ]
 
     def governed(self, name: str | None, handler: Handler, tool: object, limit: float) -> Handler:
-        """The handler that Pipecat gets.
+        """The wrapped handler for Pipecat.
 
         Args:
-            name: The tool's name; None if the handler is for every tool that has none.
-            tool: What may be marked with a policy.
+            name: The tool's name; None for the catch-all handler.
+            tool: The function that may be marked with a policy.
             limit: Seconds that a call may take; 0 for any time.
         """
         self.tools[name] = tool
@@ -113,7 +114,7 @@ class Calls:
         async def run(params: FunctionCallParams) -> None:
             self.made(params.tool_call_id, params.function_name, params.arguments)
             call = self._open.get(params.tool_call_id)
-            if call is None:  # not of a step of ours
+            if call is None:  # not a call of a governed step
                 await handler(params)
                 return
             call.tool = tool
@@ -122,13 +123,13 @@ class Calls:
         return run
 
     async def commit_point(self, id: str) -> None:
-        """The tool of this call is about to have its effect.
+        """The tool of this call is about to carry out its side effect.
 
         Raises:
             SpeechInterrupted: It must not.
             TurnfsmError: The flow does not know of the call.
         """
-        # An interruption that is ready to run comes before the effect.
+        # An interruption that is ready to run comes before the side effect.
         await asyncio.sleep(0)
         if (call := self._conductor.tools.get(id)) is None:
             raise TurnfsmError(
@@ -154,7 +155,7 @@ class Calls:
             call.task.cancel()
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Go on without these: Pipecat has told the model that they still run."""
+        """Continue without these: Pipecat has told the model that they are still running."""
         for id in calls:
             if (call := self._open.get(id)) is not None and self._conductor.tools.may_answer(id):
                 call.says = True
@@ -180,7 +181,7 @@ class Calls:
         tools.started(call.id, *made[:2], call.reply, self.agent, call.tool)
         self._conductor.call_begun(call.id)
         give = partial(self._give, call, params)
-        context = call.reply.context or params.context  # the application's, not a copy
+        context = call.reply.context or params.context  # the application's own object, not a copy
         running = handler(replace(params, result_callback=give, context=context))
         call.task = task = asyncio.ensure_future(running)
         try:
@@ -199,7 +200,7 @@ class Calls:
     async def _over(
         self, call: _Call, task: asyncio.Future[None], params: FunctionCallParams, too_long: str
     ) -> None:
-        """The handler has ended, perhaps without a result; that may still come."""
+        """The handler has ended. Its result may still come."""
         made = self._conductor.tools.get(call.id)
         if task.cancelled():
             said = made.cancellation if made is not None and made.turn_over else too_long
@@ -221,7 +222,7 @@ class Calls:
         *,
         properties: FunctionCallResultProperties | None = None,
     ) -> None:
-        """The tool calls its `result_callback`."""
+        """The tool has called its `result_callback`."""
         if properties is not None and not properties.is_final:
             await params.result_callback(result, properties=replace(properties, run_llm=False))
             return
@@ -236,7 +237,7 @@ class Calls:
         properties: FunctionCallResultProperties | None = None,
     ) -> None:
         if call.result is not None:
-            return  # it has given one already
+            return  # the tool has already given a result
         wanted = properties is None or properties.run_llm is not False
         call.result, call.says = content_of(result), bool(result) and wanted
         tools = self._conductor.tools
@@ -257,7 +258,8 @@ class Calls:
     def _properties(
         self, call: _Call, given: FunctionCallResultProperties | None
     ) -> FunctionCallResultProperties:
-        """Pipecat asks for no reply with the result; it says when the result is in the context."""
+        """Let Pipecat request no reply for the result, and report when the result is in the
+        context."""
         own = given.on_context_updated if given is not None else None
 
         async def updated() -> None:
@@ -279,7 +281,7 @@ class Calls:
         self._no_longer_awaited(call)
 
     def _given_up(self, call: _Call) -> None:
-        """Pipecat has cancelled the call, and says so to the model itself."""
+        """Pipecat has cancelled the call, and tells the model itself."""
         self._open.pop(call.id, None)
         if call.result is None and not self._conductor.turn.closed:
             tools = self._conductor.tools

@@ -1,4 +1,4 @@
-"""What an `ErrorFrame` says about the step that holds the floor."""
+"""Reads from an `ErrorFrame` what has failed for the step that holds the floor."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["failure_of"]
 
 
 def failure_of(frame: ErrorFrame, speech: str | None) -> ComponentFailed | None:
-    """The failure of the model or the voice; None if something else has failed, such as a tool.
+    """The failure of the LLM or the TTS; None if something else has failed, such as a tool.
 
     Args:
-        speech: The id of what the agent says.
+        speech: The id of the speech.
     """
     if frame.category is ErrorCategory.APPLICATION:
         return None

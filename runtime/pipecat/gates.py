@@ -1,4 +1,5 @@
-"""Processors between the application's: they report what passes, and keep back what must wait."""
+"""Processors between those of the application: they report passing frames, and hold back those that
+must wait."""
 
 from __future__ import annotations
 
@@ -48,15 +49,15 @@ class Gate(FrameProcessor):
             await self.passed(frame, down=direction is DOWN)
 
     def passes(self, frame: Frame, *, down: bool) -> bool:
-        """Whether it is passed on."""
+        """Whether to pass the frame on."""
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:
-        """It was passed on."""
+        """The frame was passed on."""
 
 
 class AskGate(Gate):
-    """Before the model: keeps requests until the flow allows them.
+    """Before the model: holds back requests until the flow allows them.
 
     Args:
         starting: Awaited when the pipeline is about to start.
@@ -80,7 +81,8 @@ class AskGate(Gate):
         agent.ask = self.push_frame
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """As `FrameProcessor.process_frame`. Nothing behind it starts before it may go on."""
+        """As `FrameProcessor.process_frame`. The processors after this one start only when it may
+        continue."""
         refused: TurnfsmError | None = None
         if isinstance(frame, StartFrame):
             try:
@@ -118,7 +120,8 @@ class AskGate(Gate):
 
 
 class ModelGate(Gate):
-    """Right behind the model: reports what it gives, and keeps `TTSSpeakFrame`s for the floor."""
+    """Right after the model: reports its output, and holds back `TTSSpeakFrame`s until they get the
+    floor."""
 
     def __init__(self, agent: PipecatAgent) -> None:
         super().__init__(name="turnfsm.model")
@@ -154,10 +157,10 @@ class ModelGate(Gate):
 
 
 class HeardGate(Gate):
-    """Behind the output: what comes here in order has been heard.
+    """After the output transport: frames that arrive here in order have been played.
 
-    A step is over when it is silent, and the end of the answer has passed, which may be timed: then
-    its words have passed, too.
+    A step is over when playout has stopped and the end of the response has passed. That end may be
+    timed, so the step's words have passed as well.
     """
 
     def __init__(self, agent: PipecatAgent, playout: Callable[[bool], None]) -> None:
@@ -195,8 +198,7 @@ class HeardGate(Gate):
 
 
 class TailGate(Gate):
-    """Behind the assistant's aggregator: what comes here is in the conversation, as far as it was
-    heard."""
+    """After the assistant aggregator: the heard part of what arrives here is in the context."""
 
     def __init__(self, agent: PipecatAgent, tap: Tap, flow: Flow) -> None:
         super().__init__(name="turnfsm.tail")
@@ -216,6 +218,6 @@ class TailGate(Gate):
             return
         try:
             check_parts(self._flow, {"user", "model", "output", "assistant"})
-        except HostError as error:  # the transport has other parameters: the pipeline ends
+        except HostError as error:  # the transport was not given our parameters: end the pipeline
             await self.push_error(str(error), exception=error)
             await self.push_frame(CancelWorkerFrame(reason=str(error)), FrameDirection.UPSTREAM)

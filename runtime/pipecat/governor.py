@@ -43,17 +43,18 @@ from .words import WordGate
 __all__ = ["TurnGovernor"]
 
 NEVER_ASKS = 86_400.0
-"""Pipecat's own limit of a user's turn asks nobody, so it is put off for a day; `Ends` has it."""
+"""Pipecat's own time limit of a user turn does not ask the flow, so it is set to a day; `Ends`
+replaces it."""
 
 
 class TurnGovernor:
-    """Governs the turns of one pipeline. It needs a new one for each conversation.
+    """Governs the turns of one pipeline. Make a new one for each conversation.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
-        timers: Seconds that replace those of the flow. `math.inf`: never.
-        limits: The set of limits that gives seconds to the timers that are ``never`` in the flow,
-            such as ``"brisk"``.
+        timers: Seconds that override those of the flow. `math.inf`: never.
+        limits: A set of limits, such as ``"brisk"``: seconds for the timers that are ``never`` in
+            the flow.
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
         actions: An object with a method for each action and host fact that a flow of your own
             declares.
@@ -61,7 +62,7 @@ class TurnGovernor:
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
             ``off`` does not check.
         tell: Called with a `TurnLimitReached`, a `TurnWaitsLong` or a `FalseInterruption`.
-        store: Where the conversation is kept, so that another worker can go on with it: a path, the
+        store: Where the conversation is saved, so that another worker can continue it: a path, the
             address of a database, or a store.
         session_id: The name under which the other worker finds it.
 
@@ -122,7 +123,7 @@ class TurnGovernor:
     def transport(self, params: TransportParams) -> TransportParams:
         """The transport's parameters, with a filter of the audio output that can pause it.
 
-        A filter of your own stays, and comes before.
+        Your own filter stays, and runs first.
         """
         self._once("transport")
         self._tap.wrap(params.audio_out_filter)
@@ -138,11 +139,11 @@ class TurnGovernor:
         return replace(params, user_turn_strategies=strategies, user_turn_stop_timeout=NEVER_ASKS)
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
-        """The processors of the pipeline, with gates between them.
+        """The pipeline's processors, with gates between them.
 
         Raises:
-            HostError: A trigger of the flow has no source in this pipeline, or an action no sink;
-                the message names them, and says what to do.
+            HostError: This pipeline cannot post a trigger of the flow, or carry out an action. The
+                message names them, and says what to do.
         """
         session, agent = self._session, self._session.activity
         out: list[FrameProcessor] = []
@@ -183,14 +184,14 @@ class TurnGovernor:
         cancel_on_interruption: bool | None = None,
         timeout_secs: float | None = None,
     ) -> None:
-        """Register a function whose calls the flow governs: instead of `llm.register_function`.
+        """Register a function whose calls the flow governs. Replaces `llm.register_function`.
 
         Args:
             llm: The LLM service of the pipeline.
-            name: The function's name; None for every function that has no handler.
+            name: The function's name; None for all functions without their own handler.
             handler: Takes `FunctionCallParams`, and calls their `result_callback`.
-            cancel_on_interruption: True: the policy ``cancel``. False: ``detach``. By default what
-                the flow or the decorator `on_interruption` says.
+            cancel_on_interruption: True: the policy ``cancel``. False: ``detach``. By default the
+                flow or the decorator `on_interruption` decides.
             timeout_secs: Seconds after which a call is cancelled, and the model is told.
         """
         tool: object = handler
@@ -201,16 +202,16 @@ class TurnGovernor:
         llm.register_function(name, wrapped, cancel_on_interruption=False)
 
     async def commit_point(self, call: FunctionCallParams) -> None:
-        """Call it in a tool right before a side effect: it raises if the user has objected.
+        """Call this in a tool right before a side effect. It raises if the user has objected.
 
-        If the user speaks, it waits until it is known whether they object.
+        If the user is speaking, it waits until it is known whether they object.
 
         Args:
-            call: What the tool was called with.
+            call: The tool's parameter.
 
         Raises:
             SpeechInterrupted: The user has objected, or the application has interrupted the turn.
-                If the tool does not catch it, its text is the result.
+                If the tool does not catch it, its message becomes the result.
 
         Example::
 
@@ -223,7 +224,7 @@ class TurnGovernor:
     def call_key(self, call: FunctionCallParams) -> str:
         """The key of a call, unique over all conversations of a store.
 
-        Give it as idempotency key to a service. After a crash `recover_with` gets the same key.
+        Pass it to a service as its idempotency key. After a crash `recover_with` gets the same key.
 
         Args:
             call: What the tool was called with.
@@ -233,14 +234,13 @@ class TurnGovernor:
     # -- the conversation
 
     async def restore(self) -> Past | None:
-        """Take the conversation over from the worker that had it before.
+        """Take over the conversation from the previous worker.
 
-        The start of the pipeline does this, too. Call it before that to know whether there is
-        something to go on with, such as whether the user was greeted.
+        The start of the pipeline does this by itself. Call it before to learn whether there is a
+        conversation to continue, for example whether the user was greeted.
 
         Returns:
-            What the other worker left; None if no worker had the conversation before, or if there
-            is no store.
+            The restored conversation; None if no worker had it before, or if there is no store.
 
         Raises:
             StoreError: The store cannot be used, or the conversation cannot be continued.

@@ -1,4 +1,4 @@
-"""What is heard of the user: voice, words, and whether the end of their turn is being decided."""
+"""Tracks the user: speech, transcripts, and whether endpointing is running."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 __all__ = ["Hearing", "Turn"]
 
 OWNER = "pipeline"
-"""Who answers the turns: there is one agent."""
+"""The owner of all turns, as there is only one agent."""
 
 
 @attrs.define(eq=False)
@@ -17,8 +17,8 @@ class Turn:
     """A turn of the user.
 
     Attributes:
-        new_transcript: Its words.
-        restored: A worker before has heard it: its words are in no turn of Pipecat.
+        new_transcript: Its text.
+        restored: A previous worker has heard it: its text is in no Pipecat turn.
     """
 
     new_transcript: str
@@ -30,13 +30,13 @@ class Hearing:
 
     Attributes:
         committed: The turn that was committed, until the model is asked to answer it.
-        ignored: The flow leaves what was said without an answer; Pipecat's turn is still open.
+        ignored: The flow leaves the user's text unanswered; Pipecat's turn is still open.
     """
 
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor
         self._voices: set[str] = set()
-        self._reported = False  # somebody reports when the user speaks
+        self._reported = False  # a VAD or a service reports when the user speaks
         self._words: list[str] = []  # in no turn yet
         self._open = False
         self._interrupts = True
@@ -45,34 +45,34 @@ class Hearing:
 
     @property
     def speaks(self) -> bool:
-        """A voice is heard."""
+        """The user is speaking."""
         return bool(self._voices)
 
     @property
     def has_turn(self) -> bool:
-        """Pipecat's turn is open, and has words that are in no turn of ours yet. Words outside of a
-        turn belong to the next one."""
+        """Pipecat's turn is open, and has text that is in no turn of ours yet. Text outside of a
+        turn belongs to the next one."""
         return self._open and bool(self._words)
 
     @property
     def deciding(self) -> bool:
-        """Pipecat decides whether the turn has ended."""
+        """Pipecat is deciding whether the turn has ended."""
         return self.has_turn and not self.speaks
 
     @property
     def turn_waits(self) -> bool:
-        """A turn is complete, and cannot be answered now. Its words stay in Pipecat's turn."""
+        """A turn is complete, but cannot be answered now. Its text stays in Pipecat's turn."""
         return bool(self._conductor.turns.deferred)
 
     @property
     def uncommitted(self) -> str:
-        """The words that are in no turn yet."""
+        """The transcript that is in no turn yet."""
         return " ".join(self._words)
 
-    # -- voice and words
+    # -- speech and transcripts
 
     def voice_started(self, by: str) -> None:
-        """The VAD or a service hears the user."""
+        """The VAD or a service reports that the user speaks."""
         first, decided = not self._voices, self.deciding
         self._voices.add(by)
         self._reported = True
@@ -85,7 +85,7 @@ class Hearing:
         self._conductor.utterance.voice_started()
 
     def voice_ended(self, by: str) -> None:
-        """It hears them no more."""
+        """The VAD or the service reports that the user has stopped."""
         if self._voices != {by}:
             self._voices.discard(by)
             return
@@ -95,12 +95,12 @@ class Hearing:
         self._conductor.user_stopped()
 
     def muted(self) -> None:
-        """The user is not heard any more, whatever they do."""
+        """The user was muted."""
         for by in tuple(self._voices):
             self.voice_ended(by)
 
     def words_came(self, words: str, *, whole: bool) -> None:
-        """A transcript has come, and nobody has done anything with it."""
+        """A transcript has arrived, and was not processed yet."""
         self._conductor.outages.transcript_came()
         self._conductor.words_came(" ".join([*self._words, words]), whole=whole)
         if not whole:
@@ -109,7 +109,7 @@ class Hearing:
                 self._conductor.utterance.voice_shown()
 
     def words_counted(self, words: str) -> None:
-        """A final transcript has come, and what it starts has started."""
+        """A final transcript was processed by the start strategies."""
         self._words.append(words)
         if self._conductor.keeping is not None:
             self._conductor.keeping.words_came()

@@ -1,4 +1,4 @@
-"""The conversation of a pipeline as the store keeps it: Pipecat's messages, each with an id."""
+"""The conversation of a pipeline as the store saves it: Pipecat's messages, each with an id."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["KeptMessages", "messages_of_calls", "restore_messages", "turn_of"]
 
 
 class KeptMessages:
-    """A `Conversation` of the store.
+    """The `Conversation` that the store saves.
 
     Args:
-        given: The messages that the application has given, also to the next worker.
+        given: The application's initial messages. The next worker gets them from the application,
+            too.
     """
 
     agent = OWNER
@@ -62,7 +63,7 @@ class KeptMessages:
 
 
 def restore_messages(past: Past, names: Names) -> list[dict[str, Any]]:
-    """The conversation of the worker before; each message has the same id again."""
+    """The previous worker's conversation, with the same message ids."""
     messages = []
     for item in past.items:
         if item["id"] in past.shown:
@@ -73,9 +74,9 @@ def restore_messages(past: Past, names: Names) -> list[dict[str, Any]]:
 
 
 def messages_of_calls(ledger: Ledger, messages: list[dict[str, Any]]) -> None:
-    """Add what the conversation lacks of the calls: each has an output, which is its last.
+    """Add missing calls and outputs, so that each call has an output, which is its last.
 
-    A message that says that a call runs says what became of it.
+    A message that says that a call is running is replaced by its outcome.
     """
     made = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
     runs = {m["tool_call_id"]: m for m in messages if _kind(m) == "started"}
@@ -96,7 +97,7 @@ def messages_of_calls(ledger: Ledger, messages: list[dict[str, Any]]) -> None:
 
 
 def turn_of(kept: Mapping[str, object]) -> Turn:
-    """A turn that a worker before has heard."""
+    """A turn that a previous worker has heard."""
     return Turn(str(kept["text"]), restored=True)
 
 
@@ -111,7 +112,7 @@ def _call_of(message: Mapping[str, Any]) -> str:
 
 
 def _without_media(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message, without pictures and audio."""
+    """The message without pictures and audio."""
     content = message.get("content")
     if not isinstance(content, list):
         return dict(message)

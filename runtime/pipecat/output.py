@@ -1,4 +1,4 @@
-"""The audio output: a filter of the output transport, which can keep audio waiting."""
+"""The audio output: a filter of the output transport, which can hold back audio."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _SAMPLE = 2  # bytes
 
 
 class Tap(BaseAudioFilter):
-    """An `Output`. It is asked for every chunk of audio, in order, right before it is written.
+    """The `Output` port. It filters every chunk of audio, in order, right before the chunk is
+    written.
 
     Attributes:
         installed: A transport has started it.
@@ -35,33 +36,33 @@ class Tap(BaseAudioFilter):
         self.installed = False
 
     def wrap(self, inner: BaseAudioFilter | None) -> None:
-        """The application's own filter comes before."""
+        """Run the application's own filter first."""
         self._inner = inner
 
     def govern(self, conductor: Conductor) -> None:
-        """Ask this conductor from now on."""
+        """Report to this conductor from now on."""
         self._conductor = conductor
 
     def release(self) -> None:
-        """The conversation is over: audio that still comes is played."""
+        """The conversation is over: let remaining audio play."""
         self._conductor = None
         self._let_go()
 
-    # -- for what is timed with the audio
+    # -- for frames that are timed with the audio
 
     @property
     def closed(self) -> bool:
-        """Audio is kept waiting."""
+        """Audio is held back."""
         return not self._open.is_set()
 
     @property
     def waited(self) -> float:
-        """Seconds for which audio was kept waiting so far."""
+        """Seconds for which audio was held back so far."""
         now = asyncio.get_running_loop().time()
         return self._waited + (now - self._closed_at if self.closed else 0.0)
 
     async def moves(self, within: float | None) -> None:
-        """Wait until it is closed or opened, at most so many seconds."""
+        """Wait until it is closed or opened, with a timeout in seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._moved.wait()
@@ -81,13 +82,13 @@ class Tap(BaseAudioFilter):
             await self._inner.stop()
 
     async def process_frame(self, frame: FilterControlFrame) -> None:
-        """Settings for the application's own filter."""
+        """Pass settings to the application's own filter."""
         if self._inner is not None:
             await self._inner.process_frame(frame)
 
     async def filter(self, audio: bytes) -> bytes:
-        """Return the chunk when it may be heard; nothing if it was dropped meanwhile, or what it is
-        of was interrupted."""
+        """Return the chunk when it may be played, or nothing if it was dropped or interrupted in
+        the meantime."""
         if self._inner is not None:
             audio = await self._inner.filter(audio)
         dropped = self._dropped
@@ -106,18 +107,18 @@ class Tap(BaseAudioFilter):
     # -- the port
 
     def pause(self, *, heard: bool) -> None:
-        """Keep the next chunk waiting."""
+        """Hold back the next chunk."""
         if self._conductor is not None and not self.closed:
             self._closed_at = asyncio.get_running_loop().time()
             self._open.clear()
             self._tell()
 
     def resume(self, *, heard: bool) -> None:
-        """Let it go on."""
+        """Pass the chunk on."""
         self._let_go()
 
     def drop(self) -> None:
-        """What waits is of a step that is over. Pipecat clears its queue itself."""
+        """Drop the held chunk: its step is over. Pipecat clears its queue itself."""
         self._dropped += 1
         self._let_go()
 

@@ -19,14 +19,14 @@ __all__ = ["Reply"]
 
 @attrs.define(eq=False)
 class Reply:
-    """What the agent says for one request, in one or more steps; or one `TTSSpeakFrame`.
+    """A reply to one request, in one or more steps; or one `TTSSpeakFrame`.
 
     Attributes:
-        context: The conversation that the model is asked about.
-        instructions: What it is to say, if the conversation has asked for it.
-        said: The frame, if the application has given the words.
+        context: The context of the request.
+        instructions: What it should say, if turnfsm has requested it.
+        said: The frame, if the text is the application's.
         calls: The ids of its tool calls whose results are not in the conversation yet.
-        goes_on: Its last step has made calls, and their results are to be said.
+        goes_on: Its last step has made calls whose results must be said.
         failed: An error has ended its last step.
         steps: How many steps it has had.
     """
@@ -49,20 +49,19 @@ class Reply:
 
     @property
     def interrupted(self) -> bool:
-        """It was interrupted."""
         return self.interrupted_by is not None
 
     @property
     def interruptible(self) -> bool:
-        """It may be interrupted now. While it has the floor, the strategy that has started the
-        user's turn may forbid it."""
+        """It may be interrupted now. While it has the floor, the strategy that started the user's
+        turn may forbid that."""
         if self._holds or self.stays_whole:
             return False
         return self._cut_allowed() or not self._conductor.floor.holds(self)
 
     @property
     def stays_whole(self) -> bool:
-        """Pipecat drops nothing of it at an interruption."""
+        """Pipecat drops none of it at an interruption."""
         return self.said is not None and not self.said.interruptible
 
     @property
@@ -81,7 +80,7 @@ class Reply:
             self._cut()
 
     def cut_off(self) -> None:
-        """Something else has interrupted the pipeline, and the reply with it."""
+        """The pipeline was interrupted for another reason, and the reply with it."""
         if self.interrupted or self.stays_whole:
             return
         self._conductor.interrupted_by_code(self, None)
@@ -89,7 +88,7 @@ class Reply:
         self._conductor.speech_interrupted(self)
 
     def hold(self, on: bool) -> None:
-        """Disallow interruptions, until this hold is released."""
+        """Disallow interruptions until this hold is released."""
         before = self.interruptible
         self._holds += 1 if on else -1
         if self.interruptible != before:

@@ -1,4 +1,4 @@
-"""Pipecat's messages as the agenda's projection sees them, and back."""
+"""Converts Pipecat's messages for the agenda's projection, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .reply import Reply
 __all__ = ["FINAL", "Came", "Names", "content_of", "request", "text_of"]
 
 FINAL = "_final"
-"""What is added to the id of a call for a result that comes apart from its step."""
+"""The suffix of a call's id for a result that comes separately from its step."""
 
 Message = Any
 """A dict, or a message for one model only."""
@@ -27,11 +27,12 @@ Message = Any
 
 @attrs.frozen
 class Came:
-    """A call that is perhaps not in Pipecat's messages yet, or its result: they queue behind audio.
+    """A call, or its result, that may not be in Pipecat's messages yet, since these are queued
+    after audio.
 
     Attributes:
         content: The result; None while the call runs.
-        apart: The model was told that the call runs, and the result comes apart.
+        apart: The model was told that the call is still running, and the result comes separately.
     """
 
     call: str
@@ -42,39 +43,39 @@ class Came:
 
 
 class Names:
-    """Gives each message an id. Pipecat's messages have none."""
+    """Gives each message an id, as Pipecat's messages have none."""
 
     def __init__(self) -> None:
-        self._names: dict[int, tuple[Message, str]] = {}  # with the message, whose id is not reused
+        self._names: dict[int, tuple[Message, str]] = {}  # the message is kept alive: ids are reused
         self._count = 0
 
     def of(self, message: Message) -> str:
-        """Its id."""
+        """The message's id."""
         if (known := self._names.get(id(message))) is None:
             self._count += 1
             known = self._names[id(message)] = message, f"{_role(message)}_{self._count}"
         return known[1]
 
     def restore(self, message: Message, name: str) -> None:
-        """This message had this id in the worker before; no other message gets it."""
+        """Give a message the id that it had in the previous worker."""
         self._names[id(message)] = message, name
         self._count = max(self._count, int(name.rpartition("_")[2]))
 
     def forget(self, messages: Sequence[Message]) -> None:
-        """Keep those of these messages; the others are not in the conversation any more."""
+        """Forget all messages except these, which are still in the conversation."""
         there = {id(message) for message in messages}
         self._names = {key: named for key, named in self._names.items() if key in there}
 
     def latest(self, context: LLMContext) -> str | None:
-        """That of the latest message of the user; None if there is none."""
+        """The id of the user's latest message, or None."""
         users = (m for m in reversed(context.messages) if _role(m) == "user")
         return next((self.of(message) for message in users), None)
 
 
 def request(reply: Reply, conductor: Conductor, names: Names, came: Iterable[Came]) -> LLMContext:
-    """The context that the model is asked with, and report the request.
+    """Return the context for a request, and report the request.
 
-    It is Pipecat's own, unless the agenda wants something else in it.
+    That is Pipecat's own context, unless the projection changes it.
     """
     context = reply.context
     assert context is not None
@@ -144,7 +145,7 @@ def _read(
 
 
 def _lacking(came: Iterable[Came], given: Sequence[Item]) -> Iterable[Came]:
-    """What the messages do not show: a call, or its result, which may stand apart from it."""
+    """The missing messages of a call: the call itself or its result, which may come separately."""
     calls = {item.call for item in given if item.part == "call"}
     told = {item.call for item in given if item.part == "result" and not item.placeholder}
     for one in came:
@@ -173,7 +174,7 @@ def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:
 def _due(call: str, due: Mapping[str, str]) -> str:
     """The call, if the user has not heard of its result.
 
-    Pipecat may write a result that comes apart into the message that says that the call runs.
+    Pipecat may write a late result into the message that says that the call is running.
     """
     return due.get(call + FINAL) or due.get(call, "")
 
@@ -183,7 +184,7 @@ def _role(message: Message) -> str | None:
 
 
 def _runs(message: Mapping[str, Any]) -> bool:
-    """It is no result: it says that the call runs."""
+    """It is not a result, but says that the call is running."""
     told = async_tool_messages.parse_message(message)
     return told is not None and told.kind == "started"
 
@@ -194,7 +195,7 @@ def _made_by(call: str, reply: Reply, conductor: Conductor) -> bool:
 
 
 def text_of(message: Message) -> str:
-    """What the user or the agent has said; empty for anything else."""
+    """The text of a user or agent message; empty for anything else."""
     if _role(message) not in ("user", "assistant"):
         return ""
     content = message.get("content") or ""

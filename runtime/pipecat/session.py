@@ -35,17 +35,17 @@ logger = logging.getLogger("turnfsm")
 
 
 class PipecatSession:
-    """A `Session` of the conversation.
+    """The `Session` port.
 
     Args:
         flow: The flow that governs it.
-        timers: Seconds that replace those of the flow.
-        tap: What the agent is heard on.
+        timers: Seconds that override those of the flow.
+        tap: The audio output.
         take: Commits a deferred turn.
         actions: Has methods for the application's own actions and host facts.
         sinks: Each gets every record of the journal.
-        tell: Called with what the application is told.
-        store, session_id: Where the conversation is kept, and under which name.
+        tell: Called with the events for the application.
+        store, session_id: Where the conversation is saved, and under which name.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class PipecatSession:
         store: Store | str | Path | None,
         session_id: str | None,
     ) -> None:
-        # Words interrupt where a start strategy has proposed that.
+        # A transcript interrupts if a start strategy has proposed that.
         self.settings = Settings({**flow.timers, **timers}, min_words=1)
         self.closing = False
         self.agent_state = "listening"
@@ -78,7 +78,7 @@ class PipecatSession:
         self._past: Past | None = None
 
     async def restore(self) -> Past | None:
-        """Take the conversation over from the worker that had it before.
+        """Take over the conversation from the previous worker.
 
         Raises:
             StoreError: The store cannot be used, or the conversation cannot be continued.
@@ -88,7 +88,7 @@ class PipecatSession:
         return self._past
 
     async def take_up(self) -> None:
-        """The pipeline is about to start: go on where the worker before has stopped.
+        """The pipeline is about to start: continue where the previous worker stopped.
 
         Raises:
             StoreError: As `restore`.
@@ -122,7 +122,8 @@ class PipecatSession:
         restore_turns(past, self.ledger, self.conductor, users, OWNER, turn_of)
 
     def taken(self, error: SessionTaken) -> None:
-        """Another worker has taken the conversation: say nothing more, and end the pipeline."""
+        """Another worker has taken over the conversation: say nothing more, and end the
+        pipeline."""
         self.conductor.record(Closed("taken_over"))
         self.turn.close()
         self.activity.hang_up()
@@ -134,14 +135,14 @@ class PipecatSession:
         self.conductor.resumed()
 
     def close(self) -> None:
-        """The pipeline begins to end: what was held or paused is let go, and nobody answers."""
+        """The pipeline starts to end: release held and paused audio, and answer no more turns."""
         if not self.closing:
             self.closing = True
             self.conductor.close_begun()
             self._tap.release()
 
     async def aclose(self) -> None:
-        """It has ended."""
+        """The pipeline has ended."""
         self.close()
         await self.activity.aclose()
         await self.conductor.aclose()
@@ -149,7 +150,7 @@ class PipecatSession:
             await self.keeping.aclose()
 
     def playout(self, begins: bool) -> None:
-        """The output begins to be heard, or falls silent."""
+        """Playout has started or stopped."""
         if begins:
             self.activity.heard()
             self.conductor.playout_started(time.time())
@@ -159,17 +160,18 @@ class PipecatSession:
     # -- the port
 
     def tune(self, tuning: Tuning) -> None:
-        """Such flows are refused: Pipecat has no settings that can change while it runs."""
+        """Do nothing: flows with `tuning` are refused, as Pipecat cannot change settings while it
+        runs."""
 
     def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
         """Publish the agent's state."""
         self.agent_state = state
 
     def report(self, report: Report) -> None:
-        """Tell the application."""
+        """Notify the application."""
         if self._tell is not None:
             self._tell(report)
 
     def hang_up(self) -> None:
-        """End the pipeline, once everything that waits for the floor has been said."""
+        """End the pipeline after all queued speech."""
         self.activity.hang_up()

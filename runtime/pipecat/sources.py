@@ -1,4 +1,5 @@
-"""Where each trigger of a flow comes from in Pipecat, and where each action goes."""
+"""Which part of a Pipecat pipeline posts each trigger of a flow, and which carries out each
+action."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from turnfsm.runtime.conversation.vocabulary import OPTIONAL_TRIGGERS, TRIGGERS,
 __all__ = ["Part", "check_flow", "check_parts"]
 
 Part = Literal["user", "transport", "model", "output", "assistant"]
-"""What of a pipeline is governed: the user aggregator's strategies, the filter of the audio output,
-and the gates around the model, the output transport and the assistant aggregator."""
+"""The parts of a pipeline that can be governed: the user aggregator's strategies, the filter of the
+audio output, and the gates around the model, the output transport and the assistant aggregator."""
 
 TRIGGERS_OF: Mapping[Part, Collection[str]] = {
     "user": (
@@ -59,10 +60,10 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
 
     Args:
         posts: The triggers that the application posts itself.
-        own_actions: The actions and host facts that nobody carries out or answers.
+        own_actions: The actions and host facts that nothing implements.
 
     Raises:
-        HostError: It could not; the message names the trigger, action or state, and a remedy.
+        HostError: It could not run. The message names the trigger, action or state, and a remedy.
     """
     posts = tuple(posts)
     for name in posts:
@@ -99,13 +100,13 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
 
 
 def check_parts(flow: Flow, governed: Collection[Part]) -> None:
-    """Refuse a pipeline in which a trigger of the flow has no source, or an action no sink.
+    """Refuse a pipeline that cannot post a trigger of the flow, or carry out an action.
 
     Args:
-        governed: What is governed.
+        governed: The governed parts.
 
     Raises:
-        HostError: Something is not; the message names the triggers and actions, and the remedy.
+        HostError: A part is missing. The message names the triggers and actions, and the remedy.
     """
     used = actions_used(flow)
     lacks = []

@@ -1,4 +1,5 @@
-"""When the user's turn begins and ends: the application's strategies propose, the flow decides."""
+"""Strategies for the start and end of the user's turn: the application's strategies propose, the
+flow decides."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ __all__ = ["Ends", "governed"]
 
 
 class Ears(BaseUserTurnStartStrategy):
-    """First of all strategies: reports what is heard before anybody acts on it."""
+    """The first strategy: reports what is heard before another strategy acts on it."""
 
     def __init__(self, hearing: Hearing) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class Ears(BaseUserTurnStartStrategy):
 
 
 class _Around(BaseObject):
-    """Around a strategy of the application, which does all but the decision."""
+    """Wraps a strategy of the application, which does everything except the decision."""
 
     _inner: BaseUserTurnStartStrategy | BaseUserTurnStopStrategy
 
@@ -84,7 +85,7 @@ class _Around(BaseObject):
 
 
 class Starts(_Around, BaseUserTurnStartStrategy):
-    """A start strategy of the application: where it would interrupt, the flow is asked."""
+    """A start strategy of the application. Before it interrupts, the flow is asked."""
 
     def __init__(
         self, inner: BaseUserTurnStartStrategy, hearing: Hearing, conductor: Conductor
@@ -116,7 +117,7 @@ class Starts(_Around, BaseUserTurnStartStrategy):
 
 
 class Stops(_Around, BaseUserTurnStopStrategy):
-    """A stop strategy of the application: a turn that may not be answered now stays open."""
+    """A stop strategy of the application. A turn that must not be answered now stays open."""
 
     def __init__(self, inner: BaseUserTurnStopStrategy, hearing: Hearing) -> None:
         super().__init__()
@@ -132,7 +133,7 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         self._inner.add_event_handler("on_user_turn_stopped", self._stopped)
 
     async def _complete(self, inner: Any, speculation: UserTurnSpeculation | None) -> None:
-        # A speculative request is not made: what it would have answered is committed later.
+        # Make no speculative request: the text that it would answer is committed later.
         if speculation is None and self._hearing.has_turn and self._hearing.commit():
             await self.trigger_user_turn_inference_triggered()
 
@@ -142,16 +143,16 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         if not self._hearing.turn_waits:
             await self.trigger_user_turn_finalized(
                 enable_user_speaking_frames=params.enable_user_speaking_frames,
-                confirms_speculation=not self._hearing.close_turn(),  # no model is asked
+                confirms_speculation=not self._hearing.close_turn(),  # no request is sent
             )
 
 
 class Ends(BaseUserTurnStopStrategy):
-    """First of the stop strategies: counts words, takes turns that had to wait, and ends a turn
-    that no other strategy ends. Pipecat's own watchdog would do that without asking anybody.
+    """The first stop strategy: counts words, takes deferred turns, and ends a turn that no other
+    strategy ends. Pipecat's own watchdog would do that without asking the flow.
 
     Args:
-        patience: Seconds without voice or words after which an open turn is complete.
+        patience: Seconds without speech or transcripts after which an open turn is complete.
     """
 
     def __init__(self, hearing: Hearing, patience: float) -> None:
@@ -196,7 +197,7 @@ class Ends(BaseUserTurnStopStrategy):
                 if not (self._hearing.speaks or self._hearing.turn_waits):
                     await self._end()
                 if self._watch is not asyncio.current_task():
-                    return  # it has ended the turn
+                    return  # the strategy has ended the turn
 
     async def _end(self) -> None:
         if self._hearing.has_turn:
@@ -214,7 +215,7 @@ class Ends(BaseUserTurnStopStrategy):
 def governed(
     own: UserTurnStrategies, ends: Ends, hearing: Hearing, conductor: Conductor
 ) -> UserTurnStrategies:
-    """The application's strategies, so that they ask the flow."""
+    """The application's strategies, wrapped so that they ask the flow."""
     starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
     stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
     return UserTurnStrategies(

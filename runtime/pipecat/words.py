@@ -1,4 +1,5 @@
-"""Words that the voice has timed wait while their audio waits: Pipecat's clock knows no pause."""
+"""Holds back TTS-timed words while their audio is held back, since Pipecat's clock does not
+pause."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ __all__ = ["WordGate"]
 
 NANOSECONDS = 1e9
 SOON = 0.001
-"""Seconds that are not waited for: two clocks that are compared differ by their rounding."""
+"""Waits below this many seconds are skipped: the two clocks differ by rounding."""
 
 
 @attrs.frozen
@@ -29,8 +30,8 @@ class _Timed:
     """A frame with a time.
 
     Attributes:
-        at: The second of Pipecat's clock.
-        waited: How long audio had been kept waiting when it came.
+        at: Its time in seconds of Pipecat's clock.
+        waited: For how long audio had been held back when the frame arrived.
     """
 
     frame: Frame
@@ -39,10 +40,9 @@ class _Timed:
 
 
 class WordGate(FrameProcessor):
-    """Before the output: passes a timed frame on when its audio is heard.
+    """Before the output: passes a timed frame on when its audio plays.
 
-    Pipecat would add words to the context that an interruption after a pause has kept from being
-    heard.
+    Otherwise Pipecat would add unheard words to the context if an interruption follows a pause.
     """
 
     def __init__(self, tap: Tap) -> None:
