@@ -46,7 +46,7 @@ class Names:
     """Gives each message an id, as Pipecat's messages have none."""
 
     def __init__(self) -> None:
-        self._names: dict[int, tuple[Message, str]] = {}  # the message is kept alive: ids are reused
+        self._names: dict[int, tuple[Message, str]] = {}  # keeps the message: ids are reused
         self._count = 0
 
     def of(self, message: Message) -> str:
