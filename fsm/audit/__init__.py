@@ -3,6 +3,7 @@
 from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording
 from .gate import Gate, GateError
+from .html import audits_as_html
 from .junit import as_junit
 from .kinds import Kind, kinds_of
 from .properties import broken_properties
@@ -23,6 +24,7 @@ __all__ = [
     "audit_file",
     "audit_journal",
     "audit_recording",
+    "audits_as_html",
     "audits_as_sarif",
     "broken_properties",
     "kinds_of",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import attrs
 
+from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, JournalError, parse_journal, replay
 from turnfsm.fsm.load.loader import load_flow, shipped_flows
@@ -57,6 +58,8 @@ class Audit:
             flow decides otherwise than the journal, a sentence each.
         silences: The silences of more than 2 s.
         panel: The panel of tau-voice.
+        spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
+        end: When the session ends.
     """
 
     of: Literal["recording", "spans", "journal"]
@@ -64,6 +67,8 @@ class Audit:
     broken: tuple[str, ...]
     silences: tuple[Gap, ...]
     panel: Panel
+    spans: Mapping[str, tuple[tuple[float, float], ...]] = attrs.field(factory=dict)
+    end: float = 0.0
 
     @property
     def right(self) -> bool:
@@ -154,7 +159,10 @@ def audit_recording(
     facts = facts_of(recording)
     ticks = _ticks(facts)
     findings = decided(findings_in(facts), recording, flow or load_flow("turn"))
-    return Audit(of, findings, (), tuple(_gaps(facts)), panel([ticks]))
+    lanes = {"user": facts.user, "agent": facts.heard}
+    spans = {name: tuple((s.start, s.end) for s in lane) for name, lane in lanes.items()}
+    spans["tools"] = tuple((c.started, c.ended or recording.end) for c in facts.calls)
+    return Audit(of, findings, (), tuple(_gaps(facts)), panel([ticks]), spans, recording.end)
 
 
 def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
@@ -180,7 +188,13 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         divergence = replay(journal, flow)
         broken += [] if divergence is None else [str(divergence)]
     gaps = tuple(map(_gap, figures.silences))
-    return Audit("journal", outages_in(figures), tuple(broken), gaps, figures.panel)
+    lanes = read_lanes(journal)
+    spans = {
+        name: tuple((span.start, span.end) for span in getattr(lanes, name))
+        for name in ("user", "agent", "tools")
+    }
+    found = outages_in(figures)
+    return Audit("journal", found, tuple(broken), gaps, figures.panel, spans, lanes.end)
 
 
 def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:

@@ -10,7 +10,7 @@ from .audit import Audit, Gap
 from .rules import AuditFinding
 from .rules.rule import LONG
 
-__all__ = ["Kind", "kinds_of"]
+__all__ = ["Kind", "cost_of", "kinds_of"]
 
 
 @attrs.frozen
@@ -53,6 +53,12 @@ def kinds_of(audits: Iterable[Audit]) -> tuple[Kind, ...]:
             found.setdefault((finding.failure, finding.property), []).append((audit, finding))
     kinds = [_kind(*kind, findings) for kind, findings in found.items()]
     return tuple(sorted(kinds, key=lambda kind: (-kind.silence, -kind.findings)))
+
+
+def cost_of(audit: Audit) -> float:
+    """Seconds of silence in which, or within 1 s before which, anything was found."""
+    gaps = {gap for finding in audit.findings for gap in _near(audit, finding)}
+    return round(sum(gap.end - gap.start for gap in gaps), 6)
 
 
 def _kind(failure: str, property: str, findings: list[tuple[Audit, AuditFinding]]) -> Kind:

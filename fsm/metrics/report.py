@@ -10,6 +10,8 @@ from typing import Any
 
 import attrs
 
+from turnfsm.fsm.html import html_page
+
 from .figures import Figures, Summary, summarize
 from .turn_tables import outages, turn_rows
 
@@ -104,7 +106,7 @@ def report_html(figures: Figures) -> str:
             f"<h2>{escape(table.title)}</h2>\n"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         )
-    return _PAGE.replace("BODY", "\n".join(body))
+    return html_page("turnfsm report", "\n".join(body))
 
 
 def report_json(figures: Figures) -> str:
@@ -293,21 +295,3 @@ def _plain(figures: Figures) -> dict[str, Any]:
         "states": {state: summary(held) for state, held in figures.states.items()},
         "panel": attrs.asdict(figures.panel),
     }
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>turnfsm report</title>
-<style>
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; }
-th, td { padding: .15rem .8rem; border-bottom: 1px solid #8884; }
-td { text-align: right; font-variant-numeric: tabular-nums; }
-th { text-align: left; font-weight: 500; }
-thead th { font-weight: 400; opacity: .75; }
-</style></head><body>
-BODY
-</body></html>
-"""

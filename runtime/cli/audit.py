@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnfsm.runtime.cli._files import write_whole
 from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Format(StrEnum):
     json = "json"
     junit = "junit"
     sarif = "sarif"
+    html = "html"
 
 
 def audit(
@@ -33,7 +35,10 @@ def audit(
             metavar="FILE...", help="Recordings of an EventRecorder, spans (JSON), or journals."
         ),
     ],
-    format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.text,
+    format: Annotated[
+        Format | None,
+        typer.Option(help="Format of the findings. Default: html for FILE.html, else text."),
+    ] = None,
     flow: Annotated[
         str | None,
         typer.Option(help="The flow. Default: the one that a journal names; turn for recordings."),
@@ -46,26 +51,42 @@ def audit(
             "can be given several times. Default: any finding.",
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the findings to FILE."),
+    ] = None,
 ) -> None:
     """Find known problems in recorded sessions, also of AgentSession.
 
     Exit status 0: nothing of `--fail-on` was found, 1: something was, 2: bad input.
     """
     from turnfsm.fsm import load_flow
-    from turnfsm.fsm.audit import Gate, as_junit, audit_file, audits_as_sarif
+    from turnfsm.fsm.audit import Gate, as_junit, audit_file, audits_as_html, audits_as_sarif
 
+    if format is None:
+        page = output is not None and output.suffix in (".html", ".htm")
+        format = Format.html if page else Format.text
     gate = Gate.of(fail_on or ())
     governed = None if flow is None else load_flow(flow)
     found = [(file, audit_file(file, governed)) for file in files]
-    if format is Format.json:
-        print(json.dumps([_plain(file, judged) for file, judged in found], indent=2))
-    elif format in (Format.junit, Format.sarif):
-        write = as_junit if format is Format.junit else audits_as_sarif
-        print(printable(write([(str(file), judged) for file, judged in found], gate)))
+    named = [(str(file), judged) for file, judged in found]
+    match format:
+        case Format.json:
+            written = json.dumps([_plain(file, judged) for file, judged in found], indent=2)
+        case Format.junit:
+            written = as_junit(named, gate)
+        case Format.sarif:
+            written = audits_as_sarif(named, gate)
+        case Format.html:
+            written = audits_as_html(named)
+        case Format.text:
+            parts = [_text(file, judged) for file, judged in found]
+            parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
+            written = "\n".join(parts)
+    if output is None:
+        print(printable(written))
     else:
-        parts = [_text(file, judged) for file, judged in found]
-        parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
-        print(printable("\n".join(parts)))
+        write_whole(output, f"{written}\n".encode())
     raise typer.Exit(any(gate.failed_by(judged) for _, judged in found))
 
 
