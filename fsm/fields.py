@@ -6,14 +6,17 @@ differs from its name, its key (``metadata["yaml"]``).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NewType
 
 import attrs
 
-__all__ = ["Names", "doc", "loaded", "yaml_name"]
+__all__ = ["Names", "Texts", "doc", "loaded", "yaml_name"]
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
+
+Texts = NewType("Texts", Names)
+"""One text or a list of texts in YAML; always a tuple here."""
 
 
 def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:

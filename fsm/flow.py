@@ -13,6 +13,8 @@ from .flow_parts import (
     Action,
     AgentState,
     Always,
+    Condition,
+    Confirm,
     Fact,
     LeadsTo,
     Names,
@@ -42,6 +44,8 @@ __all__ = [
     "Action",
     "AgentState",
     "Always",
+    "Condition",
+    "Confirm",
     "Fact",
     "Flow",
     "LeadsTo",
@@ -189,9 +193,9 @@ class Flow:
     @property
     def named_tools(self) -> Names:
         """The tools that the flow names."""
-        facts = (name for fact in self.facts.values() for name in fact.tools)
+        tools, facts = self.tools, (name for fact in self.facts.values() for name in fact.tools)
         return tuple(
-            dict.fromkeys((*self.tools.by_name, *self.tools.once, *self.tools.tuning, *facts))
+            dict.fromkeys((*tools.by_name, *tools.once, *tools.tuning, *tools.confirm, *facts))
         )
 
     @property

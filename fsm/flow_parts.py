@@ -12,14 +12,17 @@ from typing import Literal, NewType
 
 import attrs
 
+from .confirm import Condition, Confirm
 from .expect.expectation import Expectation
-from .fields import Names, doc, loaded, yaml_name
+from .fields import Names, Texts, doc, loaded, yaml_name
 
 __all__ = [
     "NEVER",
     "Action",
     "AgentState",
     "Always",
+    "Condition",
+    "Confirm",
     "Fact",
     "LeadsTo",
     "Names",
@@ -55,9 +58,6 @@ Seconds = NewType("Seconds", float)
 
 NEVER = Seconds(math.inf)
 """A timer that does not fire, unless a flow or a session gives it seconds."""
-
-Texts = NewType("Texts", Names)
-"""One text or a list of texts in YAML; always a tuple here."""
 
 
 def in_words(seconds: float) -> str:
@@ -267,6 +267,9 @@ class Tools:
         "By tool: settings of the session while the turn waits for it. They override those of the "
         "state.",
         factory=dict,
+    )
+    confirm: Mapping[str, Confirm] = doc(
+        "By tool: the user is asked before it runs, and it runs only after a yes.", factory=dict
     )
 
 

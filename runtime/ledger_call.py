@@ -72,7 +72,7 @@ class LedgerCall:
     @property
     def over(self) -> bool:
         """Its tool has ended."""
-        return self.gave is not None or self.state == "lost"
+        return self.gave is not None or self.state in ("lost", "not_run")
 
     @property
     def committed(self) -> bool:

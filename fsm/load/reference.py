@@ -33,6 +33,8 @@ _TITLES = {
     "Monologue": "A monologue",
     "Hold": "A hold",
     "Rules": "The agenda",
+    "Confirm": "A confirmation of a tool",
+    "Condition": "A condition on an argument",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -99,6 +99,21 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "until": "back resume ends",
         }
     ),
+    "Confirm": _words(
+        {
+            "say": "text ask question prompt",
+            "when": "if conditions only_if arguments",
+            "yes": "phrases words accept also",
+            "otherwise": "else then on_timeout no",
+        }
+    ),
+    "Condition": _words(
+        {
+            "above": "over gt more_than min",
+            "below": "under lt less_than max",
+            "is": "equals eq in one_of value",
+        }
+    ),
     "Reprompt": _words(
         {
             "after": "delay seconds wait timeout",
@@ -128,6 +143,7 @@ MOVED: Mapping[tuple[str, str], str] = {
     ("Fact", "scope"): "list the fact below its scope instead",
     ("Fact", "given"): "list the fact below 'host:' instead",
     ("Tools", "repeatable"): "tools run again by default; list those that do not below 'once:'",
+    ("Confirm", "timeout"): "write 'timers: {confirm_wait: SECONDS}'",
     ("Never", "name"): "write 'NAME: {...}' below 'never:' instead",
     ("Always", "name"): "write 'NAME: {...}' below 'always:' instead",
     ("LeadsTo", "name"): "write 'NAME: {...}' below 'leads_to:' instead",

@@ -12,6 +12,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.source import Source
 
+from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .monologue import add_monologue
 from .paced import add_pace
@@ -42,6 +43,7 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
             where = (*Parts(file, source).place("silence", index), "hang_up")
             remedy = "give 'hang_up' to the last one only"
             yield source.at_key(where, message, remedy, code="contradiction")
+    yield from check_confirm(file, source)
 
 
 def with_sections(file: FlowFile, source: Source) -> Parts:
@@ -51,4 +53,6 @@ def with_sections(file: FlowFile, source: Source) -> Parts:
     for section, (state, add) in _SECTIONS.items():
         if getattr(file, section) and state in file.states:
             add(parts)
+    if file.tools.confirm and "tool_running" in file.states:
+        add_confirm(parts)
     return parts

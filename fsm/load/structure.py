@@ -18,7 +18,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.expect import Expectation
-from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Texts, yaml_name
+from turnfsm.fsm.flow import NEVER, Confirm, Names, Scope, Seconds, Texts, yaml_name
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
@@ -44,6 +44,8 @@ _NOUNS = {
     "Expectation": "the expectation",
     "Monologue": "the monologue",
     "Hold": "the hold",
+    "Confirm": "the confirmation",
+    "Condition": "the condition",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
@@ -166,7 +168,13 @@ def _as_field(kind: Any, value: Any) -> str:
         return f"write {{after: {value}}}"
     if not isinstance(value, str) or not value or ":" in value:
         return "begin with 'flow: NAME'" if kind is FlowFile else ""
-    field = {Scope: "begins", WrittenState: "is", Expectation: "kind", Hold: "then"}.get(kind)
+    field = {
+        Scope: "begins",
+        WrittenState: "is",
+        Expectation: "kind",
+        Hold: "then",
+        Confirm: "say",
+    }.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 
 

@@ -23,6 +23,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .agent_state import AgentState, Publish
 from .call_ids import CallIds
+from .confirming import Confirming
 from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
@@ -80,6 +81,7 @@ class Conductor(UserReports):
             Sayings(session, self.floor),
         )
         self.host.utterance = self.utterance
+        self.host.confirming = Confirming(session, self.tools, self.expecting, self.host.can_say)
         self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
@@ -113,6 +115,8 @@ class Conductor(UserReports):
         """
         if self._governs and self.turn.holds("output_held"):
             self._post("endpointing_ended")
+        if self._governs:
+            self.tools.refuse_left()
         dropped = self.turns.drop_deferred()
         return [turn for turn in dropped if turn.new_transcript]  # there may be only audio
 
@@ -133,6 +137,7 @@ class Conductor(UserReports):
         """An agent was entered, handed over to, or replaced. Posts what differs for the new
         agent."""
         if self._governs and self._started:
+            self.tools.refuse_left()
             self.tools.count()
             self._look_again()
 
@@ -503,7 +508,7 @@ class Conductor(UserReports):
         """Retry in the next iteration of the event loop: the floor may be about to be returned."""
         host = self.host
         waits = self._speculation or host.wants_reply or self.turns.deferred or host.superseded
-        if waits and not self._look_due:
+        if (waits or host.confirming.due) and not self._look_due:
             self._look_due = True
             asyncio.get_running_loop().call_soon(self._look)
 
@@ -527,3 +532,5 @@ class Conductor(UserReports):
             self._post("deferred_turn")
         if self.host.wants_reply and ask("next_reply"):
             self._post("next_reply")
+        if self.host.confirming.due and ask("question_due"):
+            self._post("question_due")

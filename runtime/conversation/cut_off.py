@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -18,6 +17,7 @@ from turnfsm.runtime.log import agenda_of
 
 from .policies import recover_of
 from .resumption import CUT_OFF, HANDED_OVER, NO_EFFECT, NOT_KEPT, UNKNOWN_END
+from .tool_call import NOT_CONFIRMED, arguments_of
 
 __all__ = ["agenda_entries", "ledger_of", "output_of"]
 
@@ -91,12 +91,16 @@ def output_of(call: LedgerCall, *, made: bool) -> str | None:
 
 
 async def _end_of(call: LedgerCall, tool: object, key_of: KeyOf) -> dict[str, object]:
+    if call.state == "not_run":
+        return {"how": "cancelled", "output": NOT_CONFIRMED + "the user was not asked to the end"}
     recover = recover_of(tool)
     if recover is None:
         return {"how": "unknown", "output": UNKNOWN_END}
     try:
         async with asyncio.timeout(RECOVER_LIMIT):
-            found = recover(CutOffCall(key_of(call.id, call.turn), call.name, _arguments(call)))
+            found = recover(
+                CutOffCall(key_of(call.id, call.turn), call.name, arguments_of(call.arguments))
+            )
             if inspect.isawaitable(found):
                 found = await found
     except NotMade:
@@ -108,14 +112,6 @@ async def _end_of(call: LedgerCall, tool: object, key_of: KeyOf) -> dict[str, ob
         )  # fmt: skip
         return {"how": "unknown", "output": UNKNOWN_END}
     return {"how": "result", "output": None if found is None else str(found)}
-
-
-def _arguments(call: LedgerCall) -> dict[str, object]:
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
-        arguments = None
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def _with_intended(journal: Journal) -> Journal:

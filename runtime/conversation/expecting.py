@@ -78,6 +78,10 @@ class Expecting:
         """A question asks for this. It applies until the answer to the question was answered."""
         self._question, self._replied = question, False
 
+    def withdrawn(self) -> None:
+        """The question is not open any more."""
+        self._question = None
+
     def cleared(self) -> None:
         """Ignore the transcript since the last turn."""
         self._words = ""

@@ -204,6 +204,26 @@ class TurnHost(HostFacts):
         """Allow interruptions again: the time of calls with the policy finish is up."""
         self._tools.lift_holds()
 
+    def ask_for_yes(self, event: Event) -> None:
+        """Ask the user whether a tool may run."""
+        self.confirming.ask()
+
+    def run_confirmed(self, event: Event) -> None:
+        """Run the tool that the user was asked about."""
+        self.confirming.run()
+
+    def refuse_unconfirmed(self, event: Event) -> None:
+        """End the call that the user was asked about: they have not answered."""
+        self.confirming.refuse()
+
+    def say_unconfirmed(self, event: Event) -> None:
+        """Say what was declared for that."""
+        self.confirming.say_otherwise()
+
+    def end_questions(self, event: Event) -> None:
+        """End the calls that wait for a yes: the user says something else."""
+        self.confirming.end_all()
+
     def let_tool_proceed(self, event: Event) -> None:
         """Do nothing: the tool continues."""
 

@@ -12,6 +12,7 @@ from turnfsm.fsm.phrases import Phrases, words_of
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
+from .confirming import Confirming
 from .floor import Floor
 from .ports import Output, Session, Setup, Speech
 from .progress import Progress
@@ -65,6 +66,7 @@ class HostFacts:
         self.sayings = sayings
         self.turn: TurnRuntime
         self.utterance: Utterance
+        self.confirming: Confirming
         self.results_need_reply = self._asked_of_decision = False
         self._button_pressed = False
         self._wordless = False
@@ -262,6 +264,22 @@ class HostFacts:
     def agenda_open(self) -> bool:
         """An obligation on the agenda is open, and the agent can deliver it now."""
         return self.wants_reply and self.can_say()
+
+    def yes_awaited(self) -> bool:
+        """A call waits until the user has said yes."""
+        return self.confirming.awaited is not None
+
+    def question_asked(self) -> bool:
+        """The user was asked for it."""
+        return self.confirming.asked
+
+    def question_heard(self) -> bool:
+        """They have heard the question to its end, and have spoken only then."""
+        return self.confirming.heard
+
+    def agreed(self) -> bool:
+        """The turn that is asked about is a yes, and nothing else."""
+        return self.confirming.agrees(self._about.text)
 
     @property
     def _output(self) -> Output | None:

@@ -19,10 +19,14 @@ __all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
 
 logger = logging.getLogger("turnfsm")
 
-BLOCKING = ("held", "running")
+BLOCKING = ("asking", "unanswered", "held", "running")
 HOLDING = ("held", "handing_over")
-RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
-AWAITED = ("called", "held", "running", "detached", "cancelling")
+_UNCONFIRMED = ("asking", "unanswered", "refused")
+RUNNING = (
+    *("called", "held", "running", "detached", "answered", "reported", "cancelling"),
+    *_UNCONFIRMED,
+)
+AWAITED = ("called", "held", "running", "detached", "cancelling", *_UNCONFIRMED)
 UNCOMMITTED = ("ended", "given", "handing_over")
 
 
@@ -97,6 +101,11 @@ class OpenCalls:
         """The turn of the current agent waits for a call of one of these tools."""
         agent = self._session.activity
         return any(call.agent is agent and call.name in tools for call in self._in(BLOCKING))
+
+    @property
+    def asking(self) -> list[ToolCall]:
+        """The calls that wait until the user has said yes, in the order in which they were made."""
+        return self._in(("asking",))
 
     @property
     def any_waits(self) -> bool:

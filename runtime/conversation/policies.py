@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar, cast, get_args
 
-from turnfsm.fsm import TurnfsmError
-from turnfsm.fsm.errors import closest, near
-from turnfsm.fsm.flow import Policy, Tools
+from turnfsm.fsm import FlowError, TurnfsmError
+from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.flow import Flow, Policy, Tools
 from turnfsm.runtime.cut_off_call import CutOffCall
 
 __all__ = [
+    "check_questions",
     "is_once",
     "misspelt_tools",
     "on_interruption",
@@ -140,6 +141,34 @@ def policy_of(name: str, tool: object, tools: Tools) -> Policy:
 def is_once(name: str, tool: object, tools: Tools) -> bool:
     """Whether the tool runs once if a turn makes the same call twice."""
     return name in tools.once or bool(_marked(tool, _ONCE))
+
+
+def check_questions(flow: Flow, tool: str, parameters: Collection[str]) -> None:
+    """Check that what the user is asked before a tool runs is about parameters that it has.
+
+    Args:
+        flow: The flow, which may ask about this tool.
+        tool: Its name.
+        parameters: The names of its parameters.
+
+    Raises:
+        FlowError: It has not. The error has the place in the file.
+    """
+    if (confirm := flow.tools.confirm.get(tool)) is None:
+        return
+    for key, named in (("say", confirm.arguments), ("when", confirm.when)):
+        for name in named:
+            if name in parameters:
+                continue
+            message = f"{tool} has no parameter {quoted(name)}"
+            remedy = near(name, parameters)
+            if flow.source is None:
+                raise FlowError(f"{message}; {remedy}")
+            where = ("tools", "confirm", tool, key)
+            at = flow.source.at(where, message, remedy, code="unknown-parameter")
+            if key == "when":
+                at = flow.source.at_key((*where, name), message, remedy, code=at.code)
+            raise FlowError(at.render(), [at])
 
 
 def misspelt_tools(tools: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:

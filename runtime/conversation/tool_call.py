@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import Mapping
 from contextvars import Context, copy_context
 from typing import Literal
 
 import attrs
 
 from turnfsm.fsm import Verdict
-from turnfsm.fsm.flow import Policy
+from turnfsm.fsm.flow import Confirm, Policy
 from turnfsm.runtime.ledger import End as LedgerEnd
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 
 from .ports import Agent, Speech
 
-__all__ = ["NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
+__all__ = [
+    "CANCELLED",
+    "NOTHING_DONE",
+    "NOT_CONFIRMED",
+    "UNKNOWN",
+    "End",
+    "ToolCall",
+    "arguments_of",
+]
 
 End = Literal["result", "error", "cancelled"]
 """How a tool ended."""
@@ -23,6 +34,18 @@ NOTHING_DONE = "this call was interrupted before it took effect: nothing was don
 UNKNOWN = "this call was interrupted while it waited; it is not known whether it took effect"
 CANCELLED = "cancelled: the call was stopped before it had ended"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
+
+NOT_CONFIRMED = "the tool did not run, and nothing was done: "
+_WHY = {
+    "not_confirmed": "the user was asked whether to do it, and did not answer",
+    "not_asked": "the user could not be asked whether to do it",
+    "unblocked": "the user was asked whether to do it, and did not answer with a yes",
+    "stopped": "the application interrupted the turn before the user had said yes",
+    "agent_left": "the conversation moved on before the user had said yes",
+}
+_OTHERWISE = "the turn was interrupted before the user had said yes"
+_BY_WORDS = ("unblocked", "objected")
+"""What ends a call because the user says something else than yes. The answer to that tells it."""
 
 _SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
 
@@ -40,6 +63,9 @@ class ToolCall:
         step_hands_over: It was the last call of its step, and a call of the step has returned an
             agent.
         waits: It waits to learn whether the user objects.
+        confirm: What the user is asked before the tool runs; None if it runs at once.
+        refused: What the model reads if the user did not say yes, else None.
+        refused_by: The trigger by which the call has ended then.
         context: Its context variables. The reply that delivers its result runs with them.
     """
 
@@ -51,6 +77,10 @@ class ToolCall:
     was_cancelled: bool = False
     step_hands_over: bool = False
     waits: bool = False
+    confirm: Confirm | None = None
+    refused: str | None = None
+    refused_by: str | None = None
+    _decided: asyncio.Event = attrs.field(factory=asyncio.Event, repr=False)
     context: Context = attrs.field(factory=copy_context, repr=False)
 
     @property
@@ -72,6 +102,11 @@ class ToolCall:
     def how(self) -> LedgerEnd | None:
         """How the tool ended; None while it runs."""
         return self.entry.gave
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """Its arguments by name."""
+        return arguments_of(self.entry.arguments)
 
     @property
     def state(self) -> str:
@@ -115,6 +150,9 @@ class ToolCall:
         answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(trigger)}
         verdict = self._ledger.post(self.entry, trigger, answers, **data)
         for action in verdict.actions:
+            if action == "refuse_tool":
+                self.refused_by = trigger
+                self.refused = NOT_CONFIRMED + (self.refused or _WHY.get(trigger, _OTHERWISE))
             if action not in _SAID:
                 getattr(self, action)()
         return verdict
@@ -133,7 +171,26 @@ class ToolCall:
         """The output for the model if an objection ends a wait of the tool, else None."""
         return _said(self.post("wait_cut"))
 
+    async def allowed(self) -> str | None:
+        """Wait until the tool may run.
+
+        Returns:
+            None if it may; what the model is to read if it must not.
+        """
+        await self._decided.wait()
+        return self.refused
+
+    @property
+    def said_otherwise(self) -> bool:
+        """The user has not answered, and the agent says what was declared for that."""
+        declared = self.confirm is not None and bool(self.confirm.otherwise)
+        return declared and self.refused_by == "not_confirmed"
+
     # -- host facts
+
+    def needs_yes(self) -> bool:
+        """The flow wants the user to say yes before the tool runs."""
+        return self.confirm is not None
 
     def turn_stands(self) -> bool:
         """The speech was not interrupted."""
@@ -163,6 +220,10 @@ class ToolCall:
         """Why the result need not be delivered; None if it must be."""
         if self.cancellation is not None and self._ends_with_turn:
             return "it was cancelled with its turn"
+        if self.refused_by in _BY_WORDS:
+            return "the answer to what the user has said instead of yes tells it"
+        if self.said_otherwise:
+            return "the agent has said it itself"
         if not self.has_output:
             return "it gave nothing to say"
         if self.agent is not None and self.agent.setup.replies_to_results:
@@ -178,6 +239,14 @@ class ToolCall:
         return self.agent is not None and self.agent.talked_over
 
     # -- actions
+
+    def run_tool(self) -> None:
+        """Let the tool run."""
+        self._decided.set()
+
+    def refuse_tool(self) -> None:
+        """Let the call end; `refused` says why."""
+        self._decided.set()
 
     def hold_turn(self) -> None:
         self.speech.hold(True)
@@ -198,6 +267,15 @@ class ToolCall:
         """Add an output that says so to the conversation, so that the model knows."""
         if self.agent is not None:
             self.agent.tell_cancelled(self.id, CANCELLED)
+
+
+def arguments_of(arguments: str) -> Mapping[str, object]:
+    """Arguments by name, from JSON; none if it is no JSON of that kind."""
+    try:
+        found = json.loads(arguments or "{}")
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def _said(verdict: Verdict) -> str | None:

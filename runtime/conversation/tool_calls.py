@@ -9,6 +9,7 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ResultMoot, ResultReady
+from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
@@ -16,7 +17,7 @@ from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
 from .policies import policy_of
 from .ports import Agent, Session, Speech
 from .replies import Replies
-from .tool_call import End, ToolCall
+from .tool_call import End, ToolCall, arguments_of
 
 __all__ = ["Result", "ToolCalls"]
 
@@ -78,12 +79,40 @@ class ToolCalls(OpenCalls):
         policy = policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
         call = self._calls[call_id] = ToolCall(entry, speech, agent, self._ledger)
+        call.confirm = self.confirmation(name, arguments)
         self._log.add(CallMade(call_id, speech.id))
         call.post("started")
         if speech.interrupted:
             self.turn.post("speech_interrupted", speech=speech.id)
         else:
             self.count()
+
+    def confirmation(self, name: str, arguments: str) -> Confirm | None:
+        """What the user is asked before this call runs its tool; None if it runs at once."""
+        confirm = self._policies.confirm.get(name)
+        return confirm if confirm and confirm.applies(arguments_of(arguments)) else None
+
+    def confirm(self, call: ToolCall) -> None:
+        """The user has said yes: the tool runs."""
+        self._post(call, "confirmed")
+
+    def refuse(self, call: ToolCall, by: str, why: str | None = None) -> None:
+        """The tool does not run. Posts `tools_released` if the turn waits for no call any more.
+
+        Args:
+            by: The trigger of `specs/tool_call.yaml`.
+            why: What the model reads; by default what the trigger means.
+        """
+        call.refused = why
+        self._post(call, by)
+        self._count_released()
+        self._moved()
+
+    def refuse_left(self) -> None:
+        """Another agent takes over from those of these calls, or the session closes."""
+        for call in self.asking:
+            if call.replaced() or self._session.closing:
+                self.refuse(call, "agent_left")
 
     def reported(self, call_id: str) -> None:
         """A tool has sent an update, and continues in the background.

@@ -56,6 +56,7 @@ class UserReports:
         self._transcript = ""  # of the last speech, as a message
         self._carried, self._carried_commit = "", False
         self._speculation: Callable[[], None] | None = None
+        self._yes: UserTurn | None = None
         self.expecting = Expecting(lambda: self._tuning.expect, lambda: self.turn.now)
         self.utterance = Utterance(self)
 
@@ -82,6 +83,7 @@ class UserReports:
         self._transcript = ""
         self.host.words_over()
         self.expecting.voice_started()
+        self.host.confirming.voice_started()
         self._post("user_started_speaking")
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
@@ -191,6 +193,7 @@ class UserReports:
         """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
         be open again."""
         self.log.add(NoiseEnded())
+        self.host.confirming.noise_ended()
 
     def utterance_over(self) -> None:
         """No transcript is awaited any more. Posts `endpointing_ended`, unless endpointing is
@@ -322,6 +325,11 @@ class UserReports:
             self.turns.take_in_deferred()
         return True
 
+    def was_yes(self, info: UserTurn) -> bool:
+        """The turn was not to be answered, as a call has waited for it. It belongs into the
+        conversation."""
+        return self._yes is info
+
     def defer(self, info: UserTurn, owner: str, reason: str) -> None:
         """A turn cannot be answered now. Posts `turn_deferred`.
 
@@ -334,6 +342,9 @@ class UserReports:
 
     def _ignores(self, info: UserTurn) -> bool:
         known, text = self.turn.flow.triggers, info.new_transcript
+        if "yes_said" in known and self._post("yes_said", text=text, source="user_turn"):
+            self._yes = info
+            return True
         if "hold_turn" in known and self._post("hold_turn", text=text, source="user_turn"):
             return True
         if "ignore_turn" not in known:
@@ -476,6 +487,9 @@ class UserReports:
         typed."""
         if self.turns.answered_by(task) is None:
             self.turns.typed(info, speech, items)
+            if "yes_said" in self.turn.flow.triggers:
+                with self.host.about(info.new_transcript):
+                    self._post("yes_said", text=info.new_transcript)
             if "words_typed" in self.turn.flow.triggers:
                 self._post("words_typed", speech=speech.id)
             if self.keeping is not None:

@@ -9,10 +9,10 @@ from typing import Any
 from livekit.agents import Agent, llm
 from livekit.agents.llm.utils import build_legacy_openai_schema
 
-from turnfsm.fsm.flow import Names
-from turnfsm.runtime.conversation.policies import misspelt_tools
+from turnfsm.fsm.flow import Flow, Names
+from turnfsm.runtime.conversation.policies import check_questions, misspelt_tools
 
-__all__ = ["parameters_of", "warn_of_misspelt_tools"]
+__all__ = ["check_questions_about", "parameters_of", "warn_of_misspelt_tools"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -37,6 +37,22 @@ def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
             name,
             meant,
         )
+
+
+def check_questions_about(flow: Flow, given: Iterable[Any]) -> None:
+    """Check what the flow asks the user before tools run.
+
+    Args:
+        flow: The flow.
+        given: The tools of the session and of its first agent.
+
+    Raises:
+        FlowError: A question or a condition names a parameter that its tool does not have.
+    """
+    if flow.tools.confirm:
+        for name, tool in llm.ToolContext(list(given)).function_tools.items():
+            if (parameters := parameters_of(tool)) is not None:
+                check_questions(flow, name, parameters)
 
 
 def parameters_of(tool: Any) -> Mapping[str, Any] | None:

@@ -92,7 +92,7 @@ class Reports:
         if update.type == "tool_call_started":
             call = update.function_call
             context = running_call(self._session, call.call_id)
-            if context is not None:
+            if context is not None and tools.get(call.call_id) is None:
                 speech = govern(context.speech_handle, self._conductor)
                 agent = activity_of(context)
                 tool = agent.tool(call.name) if agent is not None else None

@@ -35,7 +35,7 @@ from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
 from .kept_items import KeptItems
-from .known_tools import parameters_of, warn_of_misspelt_tools
+from .known_tools import check_questions_about, parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .missing import require_livekit
 from .observers import Observers
@@ -231,10 +231,13 @@ class TurnSession(GovernedSession[Userdata_T]):
         """As `AgentSession.start`.
 
         Raises:
+            FlowError: The flow asks about a parameter that a tool does not have.
             TurnfsmError: The flow needs a different turn detection.
             UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
-        warn_of_misspelt_tools(self._turn.flow.named_tools, [*self.tools, *agent.tools])
+        tools = [*self.tools, *agent.tools]
+        warn_of_misspelt_tools(self._turn.flow.named_tools, tools)
+        check_questions_about(self._turn.flow, tools)
         require_turn_detection(self._flow, self, agent)
         self._custom.check_agent(agent)
         if self._turn.closed:

@@ -271,3 +271,20 @@ def test_a_caller_who_stays_away_is_asked_once_and_then_again_by_the_ladder() ->
     assert [time.text, back.text] == ["Take your time.", "Are you back?"], outcome.timeline()
     assert back.start == pytest.approx(time.end + 60.1, abs=0.2)
     assert there.start == pytest.approx(back.end + 8.1, abs=0.2)
+
+
+@pytest.mark.parametrize(("answer", "transferred"), [("yes please", [500]), ("no", [])])
+def test_money_is_transferred_only_after_a_yes(answer: str, transferred: list[int]) -> None:
+    done: list[int] = []
+
+    @function_tool
+    async def transfer_money(amount: int) -> str:
+        """Transfer money."""
+        done.append(amount)
+        return "transferred"
+
+    user = ScriptedUser().says("send it", at=1.0).says(answer, at=6.0)
+    model = ScriptedLLM({"send": Reply(calls=Call("transfer_money", {"amount": 500}))})
+    outcome = play("careful_bank", user, 14.0, llm=model, tools=[transfer_money])
+    assert said(outcome)[0] == "Shall I transfer 500 euros?", outcome.timeline()
+    assert done == transferred

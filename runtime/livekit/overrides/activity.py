@@ -197,6 +197,8 @@ class GovernedActivity(ProducingActivity):
         if not self._take_out_what_the_agent_cut_into(info):
             raise _CommitRefused
         if not self._conductor.may_commit(self.label, info, wordless=self._wordless(info)):
+            if self._conductor.was_yes(info):
+                cast(Any, self.session).add_words(info)
             raise _CommitRefused
 
     def _wordless(self, info: Any) -> bool:

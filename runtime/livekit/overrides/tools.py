@@ -15,13 +15,13 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.tool_call import UNKNOWN
+from turnfsm.runtime.conversation.tool_call import CANCELLED, UNKNOWN
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 from .handing_over import REFUSED, hand_over, hands_over, refuse_handoff, refused, without_agent
-from .speech import GovernedHandle
+from .speech import GovernedHandle, govern
 
 __all__ = [
     "GovernedExecutor",
@@ -160,6 +160,10 @@ class GovernedExecutor(_ToolExecutor):
         shown = activity.shown_results if activity is not None else ()
         if (known := tools.identical(call.call_id, *made, tool, shown)) is not None:
             return _answer_with(known, turn)
+        if tools.confirmation(call.name, call.arguments) is not None:
+            refused = await self._until_allowed(run_ctx, activity, tool)
+            if refused is not None:
+                return refused
         if (why := await self._conductor.before_call(call.call_id, *made)) is not None:
             raise ToolError(why)
         try:
@@ -175,6 +179,25 @@ class GovernedExecutor(_ToolExecutor):
             await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
             await self._conductor.after_call()
         return await self._once_known(run_ctx, value) if hands_over(value) else value
+
+    async def _until_allowed(self, run_ctx: RunContext[Any], activity: Any, tool: object) -> Any:
+        # LiveKit hears of the call when its tool begins; the flow, when the user is to be asked.
+        made, tools = run_ctx.function_call, self._conductor.tools
+        speech = govern(run_ctx.speech_handle, self._conductor)
+        tools.started(made.call_id, made.name, made.arguments, speech, activity, tool)
+        call = tools.get(made.call_id)
+        why: str | None = CANCELLED
+        try:
+            why = await call.allowed() if call is not None else None
+        finally:
+            if why is not None:
+                how: Any = "cancelled" if why == CANCELLED else "error"
+                tools.ended(made.call_id, how, why, result_id=made.call_id)
+        if why is None:
+            return None
+        if call is not None and call.said_otherwise:
+            return llm.ToolResult(why, reply_required=False)
+        raise ToolError(why)
 
     async def _once_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
         # LiveKit hands over after the preamble. If the user interrupts the preamble, it must first

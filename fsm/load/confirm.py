@@ -1,0 +1,136 @@
+"""The section `tools: confirm`: a tool runs only when the user has said yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from turnfsm.fsm.confirm import arguments_in
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.flow import Action, Fact, Never, Transition, Trigger
+from turnfsm.fsm.source import Path, Source
+
+from .parts import Parts
+from .written import HOST, FlowFile
+
+__all__ = ["add_confirm", "check_confirm"]
+
+_SECTION: Path = ("tools", "confirm")
+_LIMIT = 15.0
+_BUSY = ("user_speaking", "endpointing", "answer_coming")
+
+
+def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
+    """What is wrong with the questions, beside what is wrong with what they are short for."""
+    if file.tools.confirm and "tool_running" not in file.states:
+        message = "'confirm' needs the state 'tool_running'"
+        yield source.at_key(_SECTION, message, "write 'extends: turn'", code="unknown-state")
+    for tool, its in file.tools.confirm.items():
+        path: Path = (*_SECTION, tool)
+        for index, text in enumerate(its.say):
+            listed: Path = (*path, "say", index)
+            where = listed if source.written(listed) else (*path, "say")
+            try:
+                arguments_in(text)
+            except ValueError as exc:
+                message = f"{quoted(text)} is no question that can be said"
+                yield source.at(where, message, str(exc), code="type")
+        for name, one in its.when.items():
+            if one.above is one.below is None and not one.is_:
+                message = f"the condition on {quoted(name)} says nothing"
+                remedy = "write {above: NUMBER}, {below: NUMBER} or {is: [TEXT, TEXT]}"
+                yield source.at_key((*path, "when", name), message, remedy, code="missing-key")
+
+
+def add_confirm(parts: Parts) -> None:
+    """A call that needs a yes makes the agent ask. Only a yes that follows runs the tool."""
+    _words(parts)
+    others = {path[1] for path in parts.places if path[0] == "actions"}
+    _actions(parts)
+    parts.guard("tool_running", "yes_awaited", others)  # nothing else is said meanwhile
+    ask = Transition(
+        conditions=("yes_awaited", "can_say"),
+        unless=(*_BUSY, "question_asked", "turn_open", "turn_deferred"),
+        actions=("ask_for_yes",),
+        restarts=("confirm_wait",),
+    )
+    parts.trigger("tool_running", "question_due", (ask,), _SECTION)
+    agreed = Transition(conditions=("agreed", "question_heard"), actions=("run_confirmed",))
+    parts.trigger("tool_running", "yes_said", (agreed,), _SECTION)
+    says = ("say_unconfirmed",) if "say_unconfirmed" in parts.file.actions else ()
+    over = Transition(
+        conditions=("question_asked",),
+        unless=(*_BUSY, "turn_deferred"),
+        actions=("refuse_unconfirmed", *says),
+    )
+    parts.timer("tool_running", "confirm_wait", _LIMIT, over, _SECTION)
+    for state in parts.file.states:
+        _other_words(parts, state)
+    for name, property in _PROPERTIES.items():
+        parts.never(name, property, _SECTION)
+
+
+def _words(parts: Parts) -> None:
+    due = "A call waits for a yes of the user: may they be asked now?"
+    parts.request("question_due", Trigger(is_=due), _SECTION)
+    said = "The user's turn is complete: is it the yes that a call waits for?"
+    parts.request("yes_said", Trigger(is_=said), _SECTION)
+    parts.event("words_typed", Trigger(is_="The user has typed something."), _SECTION)
+    for name, means in _FACTS.items():
+        parts.fact(HOST, name, Fact(is_=means), _SECTION)
+
+
+def _actions(parts: Parts) -> None:
+    for name, means in _ACTIONS.items():
+        parts.action(name, Action(is_=means), _SECTION)
+    if any(one.otherwise for one in parts.file.tools.confirm.values()):
+        means = "Say what was declared for a call that got no answer in time."
+        parts.action("say_unconfirmed", Action(is_=means), _SECTION)
+
+
+def _other_words(parts: Parts, state: str) -> None:
+    """Words that are answered, or typed, are no yes: no call waits for one any more."""
+    on = parts.file.states[state].on
+    for trigger, rows in on.items():
+        if any("answer_turn" in row.actions for row in rows):
+            parts.trigger(state, trigger, tuple(map(_ending_if_answered, rows)), _SECTION)
+    typed = on.get("words_typed", ()) or (Transition(),)
+    if not parts.file.states[state].final:
+        parts.trigger(state, "words_typed", tuple(map(_ending, typed)), _SECTION)
+
+
+def _ending_if_answered(row: Transition) -> Transition:
+    return _ending(row) if "answer_turn" in row.actions else row
+
+
+def _ending(row: Transition) -> Transition:
+    return attrs.evolve(row, actions=("end_questions", *row.actions))
+
+
+_FACTS = {
+    "yes_awaited": "A call waits until the user has said yes.",
+    "question_asked": "The user was asked for it.",
+    "question_heard": "The user has heard the question to its end, and has spoken only then.",
+    "agreed": "The user has said yes, and nothing else.",
+    "can_say": "The agent can say something now.",
+}
+_ACTIONS = {
+    "ask_for_yes": "Ask the user whether the tool may run.",
+    "run_confirmed": "Run the tool that the user was asked about.",
+    "refuse_unconfirmed": "End the call that the user was asked about, without running its tool.",
+    "end_questions": "End all calls that wait for a yes, without running their tools.",
+}
+_PROPERTIES = {
+    "no_effect_without_a_yes": Never(
+        action="run_confirmed", unless=("agreed",), because="The user has not agreed to it."
+    ),
+    "no_effect_before_the_question": Never(
+        action="run_confirmed",
+        unless=("question_heard",),
+        because="A yes to something else is no yes to this.",
+    ),
+    "no_question_over_the_user": Never(action="ask_for_yes", when=("user_speaking",)),
+    "no_question_is_asked_twice": Never(action="ask_for_yes", when=("question_asked",)),
+}

@@ -1,0 +1,149 @@
+"""The calls that wait until the user has said yes: the question, and whether it was heard."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+
+from turnfsm.fsm.expect import Expectation
+
+from .expecting import Expecting
+from .ports import Agent, Session, Speech
+from .tool_call import ToolCall
+from .tool_calls import ToolCalls
+
+__all__ = ["Confirming"]
+
+logger = logging.getLogger("turnfsm")
+
+
+_EARLY = "the user was asked whether to do it, and spoke before they had heard the question"
+
+
+class Confirming:
+    """Asks the user about one call after the other. The flow decides when, and what follows.
+
+    Args:
+        session: Its active agent asks.
+        tools: The calls.
+        expecting: Learns that a yes or a no is asked for.
+        can_say: Whether the agent can say something now.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        tools: ToolCalls,
+        expecting: Expecting,
+        can_say: Callable[[], bool],
+    ) -> None:
+        self._session = session
+        self._tools = tools
+        self._expecting = expecting
+        self._can_say = can_say
+        self._times: Counter[str] = Counter()
+        self._asked: ToolCall | None = None
+        self._question: Speech | None = None
+        self._early = False
+
+    @property
+    def awaited(self) -> ToolCall | None:
+        """The call that the user is asked about now, or next."""
+        if self._asked is not None and self._asked.state == "asking":
+            return self._asked
+        agent = self._session.activity
+        return next((call for call in self._tools.asking if call.agent is agent), None)
+
+    @property
+    def asked(self) -> bool:
+        """The user was asked about that call."""
+        return self._asked is not None and self._asked is self.awaited
+
+    @property
+    def due(self) -> bool:
+        """The user is to be asked."""
+        return self.awaited is not None and not self.asked
+
+    @property
+    def heard(self) -> bool:
+        """The question was heard to its end, and the user has spoken only then."""
+        return self._over and not self._early
+
+    def agrees(self, words: str) -> bool:
+        """Whether these words are a yes to the question."""
+        call = self.awaited
+        return call is not None and call.confirm is not None and call.confirm.agrees(words)
+
+    # -- what happens
+
+    def voice_started(self) -> None:
+        """The user begins to speak."""
+        self._early |= self.asked and not self._over
+
+    def noise_ended(self) -> None:
+        """The last voice had no words."""
+        self._early = False
+
+    # -- what the flow decides
+
+    def ask(self) -> None:
+        """Ask the user about the next call."""
+        call, agent = self.awaited, self._session.activity
+        if call is None or call.confirm is None or agent is None:
+            return
+        self._asked, self._early = call, False
+        if missing := call.confirm.lacks(call.arguments):
+            why = f"the question to the user needs {', '.join(missing)}; make the call with it"
+            self._tools.refuse(call, "not_asked", why)
+            return
+        try:
+            self._question = self._speak(agent, call.name, call.confirm.question(call.arguments))
+        except Exception:
+            logger.exception("the user cannot be asked about tool %s (%s)", call.name, call.id)
+            self._tools.refuse(call, "not_asked")
+            return
+        self._expecting.ask(Expectation("yes_no"))
+
+    def run(self) -> None:
+        """Run the tool of the call that the user was asked about."""
+        if (call := self.awaited) is not None:
+            self._over_with(call)
+            self._tools.confirm(call)
+
+    def refuse(self) -> None:
+        """The user has not answered in time."""
+        if (call := self.awaited) is not None:
+            self._over_with(call)
+            self._tools.refuse(call, "not_confirmed")
+
+    def say_otherwise(self) -> None:
+        """Say what was declared for a call that got no answer in time."""
+        call, agent = self._asked, self._session.activity
+        if call is None or call.confirm is None or agent is None or not self._can_say():
+            return
+        if call.confirm.otherwise:
+            self._speak(agent, call.name, call.confirm.otherwise)
+
+    def end_all(self) -> None:
+        """The user says something else: no call waits any more."""
+        for call in self._tools.asking:
+            early = call is self._asked and not self.heard
+            self._over_with(call)
+            self._tools.refuse(call, "unblocked", _EARLY if early else None)
+
+    # -- inside
+
+    @property
+    def _over(self) -> bool:
+        said = self._question
+        return self.asked and said is not None and said.steps_over and not said.interrupted
+
+    def _over_with(self, call: ToolCall) -> None:
+        if call is self._asked:
+            self._expecting.withdrawn()
+
+    def _speak(self, agent: Agent, tool: str, texts: tuple[str, ...]) -> Speech:
+        text = texts[self._times[f"{tool} {texts}"] % len(texts)]
+        self._times[f"{tool} {texts}"] += 1
+        return agent.speak(text)

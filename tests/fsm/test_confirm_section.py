@@ -1,0 +1,136 @@
+"""`tools: confirm`: how it is read, and that no tool runs without a yes."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from turnfsm.fsm import Flow, load_flow, parse_flow
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.flow import Transition
+
+HEAD = "flow: bank\nextends: turn\n"
+ASKS = 'say: "Shall I transfer {amount} euros?"'
+
+
+def flow_of(confirm: str, more: str = "") -> Flow:
+    flow, findings = parse_flow(f"{HEAD}{more}tools:\n  confirm:\n    transfer: {confirm}\n")
+    assert flow is not None, findings
+    return flow
+
+
+def test_it_is_short_for_two_requests_and_a_timer() -> None:
+    flow = flow_of(f"{{{ASKS}}}", "timers: {confirm_wait: 20}\n")
+    assert flow.timers["confirm_wait"] == 20.0
+    waiting = flow.states["tool_running"]
+    assert waiting.on["yes_said"] == (
+        Transition(conditions=("agreed", "question_heard"), actions=("run_confirmed",)),
+    )
+    assert waiting.on["question_due"][0].actions == ("ask_for_yes",)
+    assert waiting.after["confirm_wait"][0].actions == ("refuse_unconfirmed",)
+    assert flow.named_tools == ("transfer",)
+
+
+def test_every_turn_that_is_answered_ends_the_question() -> None:
+    flow = flow_of(f"{{{ASKS}, otherwise: Nothing was done.}}")
+    answered = [row for row in flow.rows() if "answer_turn" in row.transition.actions]
+    assert len(answered) > 5
+    assert all("end_questions" in row.transition.actions for row in answered)
+    over = flow.states["tool_running"].after["confirm_wait"][0]
+    assert over.actions == ("refuse_unconfirmed", "say_unconfirmed")
+
+
+@pytest.mark.parametrize(
+    "more", ["", "fillers: {after: 1.0, say: One moment.}\nsilence: {after: 8, say: Hello?}\n"]
+)
+def test_it_is_proved(more: str) -> None:
+    report = check_flow(flow_of(f"{{{ASKS}}}", more))
+    assert report.ok, report.findings
+    assert report.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "guard", "property"),
+    [
+        ("yes_said", "agreed", "no_effect_without_a_yes"),
+        ("yes_said", "question_heard", "no_effect_before_the_question"),
+        ("question_due", "user_speaking", "no_question_over_the_user"),
+        ("question_due", "question_asked", "no_question_is_asked_twice"),
+    ],
+)
+def test_the_proof_fails_without_a_guard(trigger: str, guard: str, property: str) -> None:
+    flow = flow_of(f"{{{ASKS}}}")
+    state = flow.states["tool_running"]
+    (row,) = state.on[trigger]
+    without = attrs.evolve(
+        row,
+        conditions=tuple(fact for fact in row.conditions if fact != guard),
+        unless=tuple(fact for fact in row.unless if fact != guard),
+    )
+    assert without != row
+    changed = attrs.evolve(state, on={**state.on, trigger: (without,)})
+    report = check_flow(attrs.evolve(flow, states={**flow.states, "tool_running": changed}))
+    assert property in {finding.code for finding in report.findings}
+
+
+def test_a_call_that_runs_at_once_breaks_the_proof_of_a_call() -> None:
+    flow = load_flow("tool_call")
+    called = flow.states["called"]
+    on = {**called.on, "started": called.on["started"][2:]}
+    states = {**flow.states, "called": attrs.evolve(called, on=on)}
+    report = check_flow(attrs.evolve(flow, states=states))
+    assert "no_tool_runs_before_the_yes" in {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("confirm", "expected"),
+    [
+        ("{}", "5:5 missing-key: missing key 'say'; add 'say: ...'"),
+        ("Shall I?", "5:15 type: expected a mapping, got text 'Shall I?'; write {say: Shall I?}"),
+        (
+            "{ask: Shall I?}",
+            "5:16 unknown-key: unknown key 'ask' in the confirmation; did you mean 'say'?",
+        ),
+        (
+            "{say: Shall I?, timeout: 9}",
+            "5:31 unknown-key: unknown key 'timeout' in the confirmation; write "
+            "'timers: {confirm_wait: SECONDS}'",
+        ),
+        (
+            "{say: Shall I?, when: {amount: {over: 9}}}",
+            "5:47 unknown-key: unknown key 'over' in the condition; did you mean 'above'?",
+        ),
+        (
+            "{say: Shall I?, when: {amount: {}}}",
+            "5:38 missing-key: the condition on 'amount' says nothing; write {above: NUMBER}, "
+            "{below: NUMBER} or {is: [TEXT, TEXT]}",
+        ),
+        (
+            '{say: ["Shall I?", "Shall I {amount?"]}',
+            "5:34 type: 'Shall I {amount?' is no question that can be said; write {NAME} for an "
+            "argument, and {{ or }} for a brace",
+        ),
+        (
+            '{say: "Shall I {amount:.2f}?"}',
+            "5:21 type: 'Shall I {amount:.2f}?' is no question that can be said; write {NAME} "
+            "alone: an argument is said as it is",
+        ),
+        (
+            '{say: "Shall I {a.b}?"}',
+            "5:21 type: 'Shall I {a.b}?' is no question that can be said; write the name of an "
+            "argument in the braces: {NAME}",
+        ),
+    ],
+)
+def test_what_is_wrong_with_it_is_said_at_its_line(confirm: str, expected: str) -> None:
+    text = f"{HEAD}tools:\n  confirm:\n    transfer: {confirm}\n"
+    findings = parse_flow(text, "mine.yaml")[1]
+    assert [f"{f.line}:{f.column} {f.code}: {f.message}; {f.remedy}" for f in findings] == [
+        expected
+    ]
+
+
+def test_a_flow_without_the_states_of_a_turn_cannot_ask() -> None:
+    text = "flow: m\ninitial: a\nstates: {a: {}}\ntools: {confirm: {transfer: {say: Shall I?}}}\n"
+    (finding,) = parse_flow(text)[1]
+    assert finding.message == "'confirm' needs the state 'tool_running'"

@@ -1,0 +1,290 @@
+"""`tools: confirm`: a tool runs only when the user has said yes."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, function_tool
+
+from turnfsm.fsm import Flow, FlowError, parse_flow
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+QUESTION = "Shall I transfer 500 euros?"
+DONE, NOTHING, OTHERWISE = "It is done.", "Then I leave it.", "I have not transferred anything."
+CONFIRM = '{say: "Shall I transfer {amount} euros?", when: {amount: {above: 100}}}'
+
+
+def flow_of(confirm: str = CONFIRM, more: str = "") -> Flow:
+    text = f"flow: bank\nextends: turn\n{more}tools: {{confirm: {{transfer: {confirm}}}}}\n"
+    flow, findings = parse_flow(text)
+    assert flow is not None, findings
+    return flow
+
+
+class Bank:
+    def __init__(self) -> None:
+        self.transferred: list[int] = []
+
+    def tool(self) -> Any:
+        @function_tool
+        async def transfer(amount: int, name: str = "") -> str:
+            """Transfer money."""
+            self.transferred.append(amount)
+            await asyncio.sleep(0.5)
+            return f"transferred {amount}"
+
+        return transfer
+
+
+def play(
+    user: ScriptedUser,
+    until: float,
+    flow: Flow | None = None,
+    amount: int = 500,
+    at: tuple[float, Any] | None = None,
+    answers: dict[str, Any] | None = None,
+) -> tuple[Outcome, list[int]]:
+    bank = Bank()
+    call = Call("transfer", {"amount": amount})
+    model = ScriptedLLM(
+        {
+            "send": Reply(calls=call),
+            "again": Reply(calls=call),
+            "no": NOTHING,
+            "cost": "Nothing.",
+            **(answers or {}),
+        },
+        on_tool={"transfer": lambda r: DONE if "transferred" in str(r.context) else "I could not."},
+        otherwise="As you like.",
+    )
+    stage = Stage(
+        partial(TurnSession, flow=flow or flow_of(), proof="off"),
+        user=user,
+        llm=model,
+        tts=ScriptedTTS(durations={QUESTION: 2.0}),
+        tools=[bank.tool()],
+    )
+    if at is not None:
+        stage.at(*at)
+    outcome = stage.run(until)
+    assert outcome.errors == [], outcome.timeline()
+    assert outcome.orphans == ()
+    session: Any = stage.session
+    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    return outcome, bank.transferred
+
+
+def said(outcome: Outcome) -> list[str]:
+    return [one.text for one in outcome.heard]
+
+
+def context(outcome: Outcome, who: str) -> list[str]:
+    return [line for line in outcome.context if line.startswith(who)]
+
+
+def asked() -> ScriptedUser:
+    """The question is heard from 2.2 s to 4.2 s."""
+    return ScriptedUser().says("send it", at=1.0)
+
+
+@pytest.mark.parametrize("words", ["yes", "yes please", "Okay, go ahead. Thank you!", "ja bitte"])
+def test_the_tool_runs_after_a_yes_to_the_question(words: str) -> None:
+    outcome, transferred = play(asked().says(words, at=6.0), 16.0)
+    assert said(outcome) == [QUESTION, DONE], outcome.timeline()
+    assert transferred == [500]
+    assert context(outcome, "user") == ["user: send it", f"user: {words}"]
+    assert len(context(outcome, "output")) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["no", "thank you", "what does it cost", "yes but only fifty", "yes wait", "send it"]
+)
+def test_everything_else_is_answered_and_the_tool_does_not_run(words: str) -> None:
+    outcome, transferred = play(asked().says(words, at=6.0), 9.5)
+    assert transferred == []
+    answer = outcome.heard[1]
+    assert answer.start < 9.5, outcome.timeline()
+    assert "did not answer with a yes" in context(outcome, "output")[0]
+
+
+def test_the_model_reads_that_nothing_was_done_before_it_answers() -> None:
+    seen: list[str] = []
+
+    def no(request: Any) -> Reply:
+        seen.extend(request.context)
+        return Reply(NOTHING)
+
+    play(asked().says("no", at=6.0), 12.0, answers={"no": no})
+    assert any("nothing was done" in line for line in seen), seen
+
+
+def test_no_answer_ends_the_call_and_the_model_says_so() -> None:
+    outcome, transferred = play(asked(), 30.0)
+    assert transferred == []
+    assert said(outcome) == [QUESTION, "I could not."], outcome.timeline()
+    assert outcome.heard[1].start == pytest.approx(outcome.heard[0].end + 15.4, abs=0.2)
+
+
+def test_no_answer_ends_the_call_with_the_declared_text() -> None:
+    flow = flow_of(CONFIRM[:-1] + f", otherwise: {OTHERWISE}}}", "timers: {confirm_wait: 5}\n")
+    outcome, transferred = play(asked(), 30.0, flow)
+    assert transferred == []
+    assert said(outcome) == [QUESTION, OTHERWISE], outcome.timeline()
+    assert outcome.heard[1].start == pytest.approx(outcome.heard[0].end + 5.1, abs=0.2)
+    assert "did not answer" in context(outcome, "output")[0]
+
+
+def test_a_yes_before_the_question_was_heard_does_not_count() -> None:
+    outcome, transferred = play(asked().says("yes", at=3.2), 12.0)
+    assert transferred == []
+    assert "before they had heard" in context(outcome, "output")[0], outcome.timeline()
+
+
+def test_a_short_yes_that_begins_before_the_end_of_the_question_does_not_count() -> None:
+    """It is too short to interrupt, and its turn is complete only after the question."""
+    outcome, transferred = play(asked().says("yes", at=3.95, duration=0.3), 12.0)
+    assert outcome.heard[0].text == QUESTION
+    assert transferred == [], outcome.timeline()
+
+
+def test_a_noise_over_the_question_does_not_spoil_the_yes() -> None:
+    user = asked().makes_noise(at=3.0, duration=0.8).says("yes", at=9.0)
+    outcome, transferred = play(user, 16.0)
+    assert transferred == [500], outcome.timeline()
+
+
+def test_a_call_that_the_condition_leaves_out_runs_at_once() -> None:
+    outcome, transferred = play(asked(), 9.0, amount=100)
+    assert said(outcome) == [DONE]
+    assert transferred == [100]
+
+
+def test_a_tool_that_is_not_named_runs_at_once() -> None:
+    flow, findings = parse_flow(
+        "flow: m\nextends: turn\ntools: {confirm: {other: {say: Shall I?}}}\n"
+    )
+    assert flow is not None, findings
+    outcome, transferred = play(asked(), 9.0, flow)
+    assert said(outcome) == [DONE]
+    assert transferred == [500]
+
+
+def test_own_phrases_replace_those_of_the_list() -> None:
+    flow = flow_of(CONFIRM[:-1] + ", yes: [transfer it]}")
+    assert play(asked().says("yes", at=6.0), 12.0, flow)[1] == []
+    assert play(asked().says("yes transfer it please", at=6.0), 14.0, flow)[1] == [500]
+
+
+@pytest.mark.parametrize("policy", ["cancel", "detach", "finish", "hold"])
+def test_the_question_can_be_answered_whatever_the_policy(policy: str) -> None:
+    more = "fillers: {after: 1.0, say: One moment.}\n"
+    flow = flow_of(f"{CONFIRM}}}, by_name: {{transfer: {policy}", more)
+    outcome, transferred = play(asked().says("yes", at=6.0), 14.0, flow)
+    assert transferred == [500]
+    assert said(outcome)[0] == QUESTION
+    assert said(outcome)[-1] == DONE
+    outcome, transferred = play(asked().says("no", at=6.0), 14.0, flow)
+    assert transferred == []
+    assert said(outcome) == [QUESTION, NOTHING], outcome.timeline()
+
+
+def test_no_filler_is_said_while_the_user_is_to_answer() -> None:
+    flow = flow_of(more="fillers: {after: 1.0, say: One moment.}\n")
+    outcome, _ = play(asked(), 12.0, flow)
+    assert said(outcome) == [QUESTION]
+
+
+def test_two_calls_are_asked_about_one_after_the_other() -> None:
+    calls = (Call("transfer", {"amount": 500}), Call("transfer", {"amount": 700}))
+    user = asked().says("yes", at=6.0).says("yes", at=11.0)
+    outcome, transferred = play(user, 20.0, answers={"send": Reply(calls=calls)})
+    assert said(outcome)[:2] == [QUESTION, QUESTION.replace("500", "700")], outcome.timeline()
+    assert transferred == [500, 700]
+    user = asked().says("yes", at=6.0).says("no", at=11.0)
+    outcome, transferred = play(user, 20.0, answers={"send": Reply(calls=calls)})
+    assert transferred == [500]
+
+
+def test_the_model_may_ask_again_with_another_call() -> None:
+    user = asked().says("what does it cost", at=6.0).says("again", at=11.0).says("yes", at=16.0)
+    outcome, transferred = play(user, 24.0)
+    assert said(outcome) == [QUESTION, "Nothing.", QUESTION, DONE], outcome.timeline()
+    assert transferred == [500]
+
+
+def test_a_question_that_cannot_be_formed_is_not_asked() -> None:
+    flow = flow_of('{say: "Shall I transfer {amount} to {name}?"}')
+    outcome, transferred = play(asked(), 9.0, flow)
+    assert transferred == []
+    assert said(outcome) == ["I could not."], outcome.timeline()
+    assert "needs name" in context(outcome, "output")[0]
+
+
+def test_a_handoff_ends_the_call() -> None:
+    def hand_over(stage: Stage) -> None:
+        stage.session.update_agent(Agent(instructions="Other."))
+
+    outcome, transferred = play(asked().says("yes", at=9.0), 16.0, at=(6.0, hand_over))
+    assert transferred == []
+    assert QUESTION in said(outcome)
+
+
+def test_the_close_of_the_session_ends_the_call() -> None:
+    outcome, transferred = play(asked(), 6.0)
+    assert transferred == []
+    assert said(outcome) == [QUESTION]
+
+
+def test_an_interruption_by_the_application_is_no_yes() -> None:
+    def interrupt(stage: Stage) -> None:
+        stage.session.interrupt()
+
+    outcome, transferred = play(asked().says("yes", at=6.0), 16.0, at=(3.0, interrupt))
+    assert transferred == [], outcome.timeline()
+
+
+def test_a_typed_yes_counts() -> None:
+    def typed(stage: Stage) -> None:
+        stage.session.generate_reply(user_input="yes")
+
+    outcome, transferred = play(asked(), 16.0, at=(6.0, typed))
+    assert transferred == [500], outcome.timeline()
+
+
+def test_other_words_that_are_typed_end_the_call() -> None:
+    def typed(stage: Stage) -> None:
+        stage.session.generate_reply(user_input="what does it cost")
+
+    outcome, transferred = play(asked().says("yes", at=10.0), 16.0, at=(6.0, typed))
+    assert transferred == [], outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    ("confirm", "place", "message"),
+    [
+        ('{say: "Transfer {amuont}?"}', "3:35", "has no parameter 'amuont'"),
+        ("{say: Shall I?, when: {amout: {above: 1}}}", "3:52", "has no parameter 'amout'"),
+    ],
+)
+def test_a_parameter_that_the_tool_does_not_have_is_an_error(
+    confirm: str, place: str, message: str
+) -> None:
+    with pytest.raises(FlowError) as raised:
+        play(asked(), 3.0, flow_of(confirm))
+    (finding,) = raised.value.findings
+    assert finding.place.endswith(place), finding.place
+    assert message in finding.message
+    assert finding.remedy == "did you mean 'amount'?"
