@@ -180,6 +180,8 @@ class Calls:
             return
         tools.started(call.id, *made[:2], call.reply, self.agent, call.tool)
         self._conductor.call_begun(call.id)
+        if not await self._allowed(call, params):
+            return
         give = partial(self._give, call, params)
         context = call.reply.context or params.context  # the application's own object, not a copy
         running = handler(replace(params, result_callback=give, context=context))
@@ -196,6 +198,20 @@ class Calls:
             await asyncio.wait({task})
             self._given_up(call)
             raise
+
+    async def _allowed(self, call: _Call, params: FunctionCallParams) -> bool:
+        """Wait until the handler may run. If it must not, the model reads why."""
+        made = self._conductor.tools.get(call.id)
+        try:
+            why = await made.allowed() if made is not None else None
+        except asyncio.CancelledError:
+            self._given_up(call)
+            raise
+        if made is None or why is None:
+            return True
+        silent = FunctionCallResultProperties(run_llm=False) if made.said_otherwise else None
+        await self._settle(call, params, "error", why, silent)
+        return False
 
     async def _over(
         self, call: _Call, task: asyncio.Future[None], params: FunctionCallParams, too_long: str
