@@ -23,29 +23,29 @@ class Feature(NamedTuple):
 FEATURES = MappingProxyType(
     {
         "turns": Feature("the flow decides about turns", essential=True),
-        "barge_in": Feature("the flow decides whether a voice pauses or interrupts the agent"),
-        "speculation": Feature("the flow decides whether a reply is prepared before its turn ends"),
-        "commits": Feature("the flow decides whether a turn that ends is answered now"),
+        "barge_in": Feature("the flow decides whether user speech pauses or interrupts the agent"),
+        "speculation": Feature("the flow decides whether a preemptive reply is generated"),
+        "commits": Feature("the flow decides whether a completed turn is answered now"),
         "words": Feature(
-            "a manual commit gets the words of the voice, and each word comes once", essential=True
+            "a manual commit gets its whole transcript, and no word comes twice", essential=True
         ),
-        "silences": Feature("the agent may begin in a pause of the user"),
+        "silences": Feature("the agent may start to speak while the user pauses"),
         "requests": Feature(
-            "a request to the model waits for the flow, and has all results", essential=True
+            "a request to the model waits for the flow, and contains all results", essential=True
         ),
         "calls": Feature(
-            "a result that comes late is told once; a repeated call runs once", essential=True
+            "a late result is delivered once; a repeated call runs once", essential=True
         ),
         "tool_waits": Feature("`wait_for_playout` in a tool ends when its turn is interrupted"),
         "hold": Feature("the policies `hold` and `finish` keep a turn from being interrupted"),
         "handoffs": Feature(
-            "words and results go over to the next agent; no handoff hangs", essential=True
+            "transcripts and results move to the next agent; no handoff hangs", essential=True
         ),
         "runs": Feature("`run()` begins and ends when no handoff is in progress", essential=True),
-        "closing": Feature("a toolset that does not close holds up no close"),
-        "realtime": Feature("a realtime model has each result once, and what was heard"),
+        "closing": Feature("a toolset that does not close does not block the session's close"),
+        "realtime": Feature("a realtime model's context has each result once, and what was played"),
         "turn_detection": Feature("LiveKit's turn detection knows when audio is paused"),
-        "dictation": Feature("a turn ends at once when what was asked for is said"),
+        "dictation": Feature("a turn ends at once when the expected value is complete"),
         "pace": Feature("the end of a turn follows the pace of the flow"),
         "push_to_talk": Feature("the flow knows when the microphone is turned on and off"),
         "agent_state": Feature("`agent_state` is `speaking` only while audio is heard"),

@@ -35,7 +35,7 @@ voice.speech_handle:SpeechHandle method:
   _mark_done(self ...) | end a speech whose calls were released
 voice.speech_handle:SpeechHandle attribute:
   _error | whether an error is about to end a speech
-  _generations | whether a step has given the floor back
+  _generations | whether a step has released the floor
 voice.agent:Agent attribute:
   _chat_ctx | the conversation
 voice.agent_activity global:
@@ -57,7 +57,7 @@ voice.agent_activity:AgentActivity method:
   _cancel_preemptive_generation(self) | cancel a preemptive reply that is refused
   on_preemptive_generation(self info) | ask the flow before a preemptive reply
 voice.agent_activity:AgentActivity attribute:
-  _preemptive_generation | what the model was shown ahead
+  _preemptive_generation | the context of the preemptive request
 voice.agent_activity:AgentActivity property:
   preemptive_generation_opts | the limits of preemptive generation in a state
 
@@ -67,39 +67,39 @@ voice.agent_activity:AgentActivity method:
 
 [words]
 voice.agent_activity:AgentActivity method:
-  clear_user_turn(self) | a preemptive reply to these words is cancelled
-  on_user_turn_exceeded(self ev) | the agent cuts in: the words so far are one turn
+  clear_user_turn(self) | a preemptive reply to the cleared transcript is cancelled
+  on_user_turn_exceeded(self ev) | the agent interrupts the user: the transcript so far is one turn
 voice.agent_session:AgentSession method:
-  _conversation_item_added(self message) | words without an answer
+  _conversation_item_added(self message) | a user message without an answer
 voice.audio_recognition:AudioRecognition method:
   _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
-  _clear_user_turn(self) | a commit is cleared together with its words
-  _process_stt_event(self ev) | words that a commit has taken do not come again
-  _commit_user_turn(self ...) | a commit that waits for words is cleared, too
+  _clear_user_turn(self) | a commit is cleared together with its transcript
+  _process_stt_event(self ev) | a transcript that a commit has taken does not come again
+  _commit_user_turn(self ...) | a commit that waits for a transcript is cleared, too
 voice.audio_recognition:AudioRecognition attribute:
   _end_of_turn_task | the end of a turn is being decided; do not cancel a commit
-  _commit_user_turn_atask | a manual commit waits for words
-  _audio_transcript | words that are not committed yet move to the next agent
-  _stt_pipeline | whether the next agent goes on with the STT stream
-  _final_transcript_confidence | the confidence of words that are not committed
-  _turn_detection_mode | with manual turns words wait for a commit
+  _commit_user_turn_atask | a manual commit waits for the transcript
+  _audio_transcript | an uncommitted transcript moves to the next agent
+  _stt_pipeline | whether the next agent continues the STT stream
+  _final_transcript_confidence | the confidence of an uncommitted transcript
+  _turn_detection_mode | with manual turns the transcript waits for a commit
 
 [silences]
 voice.agent_activity:AgentActivity method:
   on_vad_inference_done(self ev) | silence while the user speaks
 voice.agent_activity:AgentActivity attribute:
-  _user_silence_event | whether there is voice in this frame
+  _user_silence_event | whether this frame contains voice
 
 [requests]
 voice.agent_activity:AgentActivity method:
-  _generate_reply(self user_message ...) | which words of the user a reply answers
+  _generate_reply(self user_message ...) | which user message a reply answers
   _tts_task(self speech_handle text ...) | which output a step is heard on
   _pipeline_reply_task(self speech_handle chat_ctx ...) | ask only if the flow agrees
   _pipeline_reply_task_impl(self ...) | what a reply produces
   _tts_task_impl(self ...) | what `say()` produces
   _realtime_generation_task_impl(self ...) | what a realtime model produces
 voice.generation global:
-  _RUNNING_PLACEHOLDER_KEY | a call that runs, which LiveKit adds to a request
+  _RUNNING_PLACEHOLDER_KEY | LiveKit's placeholder for a running call in a request
 voice.agent_activity function:
   perform_llm_inference(node ...) | what the agent's `llm_node` produces
   perform_audio_forwarding(tts_output ...) | the audio of a step before the output gets it
@@ -119,11 +119,11 @@ voice.speech_handle:SpeechHandle method:
   _item_added(self items) | notice a result at once
 voice.tool_executor:_ToolExecutor method:
   execute(self tool run_ctx raw_arguments ...) | answer a repeated call from the ledger
-  _enqueue_reply(self ctx items ...) | a result that comes after its turn is on the agenda
+  _enqueue_reply(self ctx items ...) | a result that comes after its turn goes on the agenda
   drain(self) | a handoff does not wait forever for released calls
 voice.tool_executor:_ToolExecutor attribute:
   _running_tasks | the calls that a handoff waits for
-  _pending_updates | late results; those that an answer has told need no reply
+  _pending_updates | late results; those that a reply has delivered need no further reply
 voice.events:RunContext attribute:
   _activity | the activity that a call belongs to
 voice.tool_executor global:
@@ -160,13 +160,13 @@ voice.agent_activity:AgentActivity method:
   start(self ...) | a new agent gets the calls that ended since its conversation was copied
   drain(self new_activity) | a handoff does not wait forever for the old agent
   aclose(self) | the close of an agent does not wait forever
-  _add_drain_blocked_tasks(self tasks) | do not wait for calls that were given up
+  _add_drain_blocked_tasks(self tasks) | do not wait for abandoned calls
   _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
-  _detach_reusable_resources(self new_activity) | a close hears the user's last words
-  _close_session(self) | words that are not committed yet move to the next agent
-  _start_session(self reuse_resources) | the next agent gets words that nobody has answered
+  _detach_reusable_resources(self new_activity) | a close waits for the user's last transcript
+  _close_session(self) | an uncommitted transcript moves to the next agent
+  _start_session(self reuse_resources) | the next agent gets user messages that nobody has answered
   _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
-  commit_user_turn(self ...) | the next agent answers a turn of a handoff
+  commit_user_turn(self ...) | the next agent answers a turn that was committed during a handoff
 voice.agent_activity:AgentActivity attribute:
   _started | whether the next agent has been active before; then a close hands back to it
   _speech_tasks | what a handoff waits for
@@ -176,7 +176,7 @@ voice.agent_activity:AgentActivity attribute:
   _drain_blocked_tasks | a hook that waits for a task of its own agent does not hang
   _inline_task_lock | whether a task of the agent runs
 voice.agent_activity:AgentActivity property:
-  _no_pending_speech | nothing is left to say before the agent is left
+  _no_pending_speech | whether the old agent still has something to say
 voice.agent_session:AgentSession method:
   _update_activity(self agent ...) | a handoff begins and ends
 voice.agent:AgentTask attribute:
