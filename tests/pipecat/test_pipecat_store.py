@@ -11,7 +11,7 @@ from pathlib import Path
 from pipecat.frames import frames as f
 from pipecat_stage import Messages, Says, Stage, Tool, said, shows
 
-from turnfsm import TurnfsmError
+from turnfsm import TurnfsmError, parse_flow
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore
 
@@ -115,6 +115,43 @@ def test_the_next_worker_goes_on_at_every_write(tmp_path: Path) -> None:
         ):
             wrong.append((place, effects, stage.effects, stage.heard, stage.errors))
     assert wrong == []
+
+
+def test_a_question_of_the_worker_before_is_never_taken_for_answered(tmp_path: Path) -> None:
+    """Wherever it dies: the next worker runs the tool only after a yes to a question of its own."""
+    text = "flow: b\nextends: turn\ntools: {confirm: {book: {say: Shall I book the table?}}}\n"
+    flow, findings = parse_flow(text)
+    assert flow is not None, findings
+
+    def stage_of(store: SqliteStore) -> Stage:
+        tools = {"book": Tool(2.0, "all done", effect_at=1.0)}
+        options = {"store": store, "session_id": "room-1", "flow": flow, "proof": "off"}
+        return Stage(_model, tools, **options)
+
+    async def agrees(stage: Stage) -> None:
+        assert stage.governor is not None
+        await stage.governor.restore()
+        await stage.until(3.0)
+        await stage.says("please book a table")
+        await stage.until(9.0)
+        await stage.says("yes")
+
+    async def says_yes_at_once(stage: Stage) -> None:
+        await stage.says("yes")
+
+    first = Recording(tmp_path / "calls.db")
+    first.stage = stage_of(first)
+    first.stage.play(agrees, seconds=18.0)
+    assert first.stage.effects == ["book"]
+    places = [n for n, (more, _) in enumerate(first.written) if "tool_started" in str(more)]
+    confirmed = [n for n, (more, _) in enumerate(first.written) if "tool_confirmed" in str(more)]
+    records: tuple[str, ...] = ()
+    for place, (more, _) in enumerate(first.written[: confirmed[0]]):
+        records += more
+        if place >= places[0]:
+            after = stage_of(Left(tmp_path / f"{place}.db", records))
+            after.play(says_yes_at_once, seconds=8.0)
+            assert after.effects == [], (place, after.heard)
 
 
 def test_the_conversation_is_restored(tmp_path: Path) -> None:
