@@ -147,6 +147,13 @@ class Agenda:
             o.id for o in self.obligations if o.kind == "utterance" and not (o.requested or o.waits)
         )
 
+    @property
+    def unclaimed(self) -> tuple[str, ...]:
+        """The utterances that are to be answered, and that no reply answers yet, nor a realtime
+        model by itself."""
+        words = (o for o in self.due if o.kind == "utterance")
+        return tuple(o.id for o in words if o.state != "with_model")
+
     def claimed_by(self, reply: str) -> tuple[Obligation, ...]:
         """What this reply delivers."""
         return tuple([o for o in self.obligations if o.by == reply])

@@ -29,7 +29,7 @@ from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
 from .outages import Outages
-from .ports import Agent, Output, Session, Speech, UserTurn
+from .ports import Agent, Output, Session, Source, Speech, UserTurn
 from .progress import Progress
 from .replies import Replies
 from .sayings import Sayings
@@ -54,7 +54,6 @@ class Conductor(UserReports):
         self._ledger = ledger
         self.log = Log(self._moved)
         self.replies = Replies(self.log)
-        self.tools = ToolCalls(session, ledger, self.log, self.replies, self._moved)
         self.progress = Progress(self._step_progressed, self._look_every)
         self.floor = Floor(
             self._playout_started,
@@ -62,6 +61,7 @@ class Conductor(UserReports):
             self.progress.audio_came,
             lambda speech: self.record(ReplyAudio(speech.id)),
         )
+        self.tools = ToolCalls(session, ledger, self.log, self.floor, self.replies, self._moved)
         self.speeches = SpeechQueue(self.floor)
         self.outages = Outages(
             self.record,
@@ -81,7 +81,9 @@ class Conductor(UserReports):
             Sayings(session, self.floor),
         )
         self.host.utterance = self.utterance
-        self.host.confirming = Confirming(session, self.tools, self.expecting, self.host.can_say)
+        self.host.confirming = Confirming(
+            session, self.tools, self.expecting, self.floor, self.host.can_say
+        )
         self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
@@ -181,6 +183,7 @@ class Conductor(UserReports):
         self.speeches.left(speech)
         step = self.floor.take(agent, speech, output)
         self.host.sayings.has_come(speech)
+        self.host.confirming.floor_taken(speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
         self.agent_state.muted = speech.interrupted  # nothing waits for such a step
@@ -213,9 +216,15 @@ class Conductor(UserReports):
         if self.tools.released_with(speech):
             speech.end()
 
-    def speech_interrupted(self, speech: Speech) -> None:
+    def speech_interrupted(self, speech: Speech, by: Source | None) -> None:
         """A speech is interrupted. Posts `step_interrupted` if a step of it holds the floor, else
-        `speech_interrupted` if calls of it run."""
+        `speech_interrupted` if calls of it run.
+
+        Args:
+            by: What has interrupted it; None if it is a speculation that is not used.
+        """
+        self.replies.interrupted(speech, by)
+        self.turns.reply_interrupted(speech, by)
         step = self.floor.step
         if step is not None and step.speech is speech:
             self._post("step_interrupted", step.id)
@@ -223,7 +232,7 @@ class Conductor(UserReports):
         self.replies.over(speech)
         if self.tools.runs_for(speech):
             self._post("speech_interrupted", speech=speech.id)
-        elif speech.steps_over:
+        elif self.floor.returned_by(speech):
             speech.end()  # its calls have ended, so it need not wait for other speeches
         self._moved()
 
@@ -235,6 +244,7 @@ class Conductor(UserReports):
             failed: An error has ended it.
         """
         self.speeches.left(speech)
+        self.floor.over(speech)
         self.host.sayings.over(speech)
         self.replies.over(speech, failed=failed)
         asyncio.get_running_loop().call_soon(self.turns.speech_over, speech)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from turnfsm.fsm.expect import Expectation
 
 from .expecting import Expecting
+from .floor import Floor
 from .ports import Agent, Session, Speech
 from .tool_call import ToolCall
 from .tool_calls import ToolCalls
@@ -28,6 +29,7 @@ class Confirming:
         session: Its active agent asks.
         tools: The calls.
         expecting: Learns that a yes or a no is asked for.
+        floor: Who holds it.
         can_say: Whether the agent can say something now.
     """
 
@@ -36,16 +38,18 @@ class Confirming:
         session: Session,
         tools: ToolCalls,
         expecting: Expecting,
+        floor: Floor,
         can_say: Callable[[], bool],
     ) -> None:
         self._session = session
         self._tools = tools
         self._expecting = expecting
+        self._floor = floor
         self._can_say = can_say
         self._times: Counter[str] = Counter()
         self._asked: ToolCall | None = None
         self._question: Speech | None = None
-        self._early = False
+        self._begun = self._early = False
 
     @property
     def awaited(self) -> ToolCall | None:
@@ -77,6 +81,10 @@ class Confirming:
 
     # -- what happens
 
+    def floor_taken(self, speech: Speech) -> None:
+        """A step of this speech has the floor."""
+        self._begun |= speech is self._question
+
     def voice_started(self) -> None:
         """The user begins to speak."""
         self._early |= self.asked and not self._over
@@ -92,7 +100,7 @@ class Confirming:
         call, agent = self.awaited, self._session.activity
         if call is None or call.confirm is None or agent is None:
             return
-        self._asked, self._early = call, False
+        self._asked, self._begun, self._early = call, False, False
         if missing := call.confirm.lacks(call.arguments):
             why = f"the question to the user needs {', '.join(missing)}; make the call with it"
             self._tools.refuse(call, "not_asked", why)
@@ -137,7 +145,9 @@ class Confirming:
     @property
     def _over(self) -> bool:
         said = self._question
-        return self.asked and said is not None and said.steps_over and not said.interrupted
+        if said is None or not (self.asked and self._begun):
+            return False
+        return not (said.interrupted or self._floor.holds(said))
 
     def _over_with(self, call: ToolCall) -> None:
         if call is self._asked:

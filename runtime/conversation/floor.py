@@ -101,10 +101,12 @@ class Floor:
         self._count = 0
         self._playing: str | None = None
         self._since = 0.0
+        self._had: set[str] = set()
 
     def take(self, agent: Agent, speech: Speech, output: Output | None) -> Step:
         """A step has been given the floor."""
         self._count += 1
+        self._had.add(speech.id)
         self.step, self.output = Step(f"{speech.id}#{self._count}", speech, agent, output), output
         return self.step
 
@@ -128,6 +130,14 @@ class Floor:
     def holds(self, speech: Speech) -> bool:
         """Whether a step of this speech holds the floor."""
         return self.step is not None and self.step.speech is speech
+
+    def returned_by(self, speech: Speech) -> bool:
+        """A step of this speech has held the floor, and none does."""
+        return speech.id in self._had and not self.holds(speech)
+
+    def over(self, speech: Speech) -> None:
+        """Nothing more of a speech is heard."""
+        self._had.discard(speech.id)
 
     @property
     def heard_for(self) -> float:

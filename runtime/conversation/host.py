@@ -267,9 +267,8 @@ class TurnHost(HostFacts):
         if (step := self._floor.step) is not None:
             if force:
                 self._replies.stopped(step.speech, "limit")
-            if not self.sayings.has_floor:  # a realtime model's response may be the pending answer
-                step.agent.interrupt_model()
-            step.speech.stop(source, force=force)
+            # a text of the flow may have the floor while a realtime model's response is the answer
+            step.speech.stop(source, force=force, model=not self.sayings.has_floor)
 
     def _hold(self, step: Step) -> None:
         if step.output is not None and step.output.can_pause:

@@ -11,8 +11,9 @@ from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
+from .floor import Floor
 from .policies import is_once
-from .ports import Session, Speech
+from .ports import Agent, Session, Speech
 from .tool_call import ToolCall
 
 __all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
@@ -35,8 +36,9 @@ class OpenCalls:
 
     turn: TurnRuntime
 
-    def __init__(self, session: Session, ledger: Ledger, log: Log) -> None:
+    def __init__(self, session: Session, ledger: Ledger, log: Log, floor: Floor) -> None:
         self._session = session
+        self._floor = floor
         self._ledger = ledger
         self._calls: dict[str, ToolCall] = {}
         self._speeches: dict[str, Speech] = {}  # tools whose calls may repeat
@@ -187,7 +189,16 @@ class OpenCalls:
     def speeches_between_steps(self) -> list[Speech]:
         """The speeches whose calls have ended, but that have not said the results yet."""
         open_ = (speech for speech in self._speeches.values() if not speech.interrupted)
-        return [s for s in open_ if s.steps_over and not (s.finished or self.runs_for(s))]
+        rest = [speech for speech in open_ if self._floor.returned_by(speech)]
+        return [speech for speech in rest if not (speech.finished or self.runs_for(speech))]
+
+    def talks_over(self, agent: Agent) -> bool:
+        """The model of an agent hears the user, or is about to answer them by itself, or is asked
+        for the answer soon. A model that is left is not asked."""
+        if not agent.setup.answers_by_itself:
+            return False
+        asked = bool(self._log.agenda.unclaimed) and agent.phase != "leaving"
+        return self.turn.holds("user_speaking") or agent.answer_coming or asked
 
     def runs_for(self, speech: Speech) -> bool:
         """A call of this speech runs."""

@@ -91,6 +91,11 @@ class Setup:
     replies_to_results: bool = False
     overlaps: bool = False
 
+    @property
+    def answers_by_itself(self) -> bool:
+        """A realtime model detects the user's turns, and answers them without being asked."""
+        return self.keeps_context and not self.commits_audio
+
 
 class UserTurn(Protocol):
     """A turn of the user, as the framework describes it."""
@@ -111,25 +116,19 @@ class Speech(Protocol):
         """It was interrupted."""
 
     @property
-    def interrupted_by(self) -> Source | None:
-        """What has interrupted it. None if it continues, or is an unused speculation."""
-
-    @property
     def interruptible(self) -> bool:
         """It may be interrupted now."""
-
-    @property
-    def steps_over(self) -> bool:
-        """It has held the floor and has returned it."""
 
     @property
     def finished(self) -> bool:
         """It will add nothing more to the conversation."""
 
-    def stop(self, source: Source, *, force: bool = False) -> None:
-        """Interrupt it; with force even if it may not be interrupted.
+    def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
+        """Interrupt it. `Conductor.speech_interrupted` follows.
 
-        `Conductor.speech_interrupted` follows.
+        Args:
+            force: Even if it may not be interrupted.
+            model: First stop what a realtime model says, whatever that answers.
         """
 
     def hold(self, on: bool) -> None:
@@ -193,9 +192,6 @@ class Agent(Protocol):
         """
         ...
 
-    def interrupt_model(self) -> None:
-        """Stop a realtime model's response."""
-
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool; `ToolCalls.ended` follows."""
 
@@ -219,10 +215,6 @@ class Agent(Protocol):
     def answer_coming(self) -> bool:
         """A transcript may still be committed, or a realtime model may answer by itself.
         `Conductor.decision_over` follows."""
-
-    @property
-    def talked_over(self) -> bool:
-        """A realtime model with turn detection hears the user, or may be about to answer."""
 
     @property
     def user_silent(self) -> bool:

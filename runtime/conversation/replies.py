@@ -36,12 +36,13 @@ class _Live:
 
     Attributes:
         agent: Its agent.
-        stopped: What has interrupted it, if that differs from the speech's own record, and the call
-            that did so.
+        cut_by: What has interrupted it. None if it continues, or is an unused speculation.
+        stopped: What has interrupted it, if that differs from `cut_by`, and the call that did so.
     """
 
     speech: Speech
     agent: object
+    cut_by: Source | None = None
     stopped: tuple[Ending, str | None] | None = None
 
 
@@ -120,6 +121,15 @@ class Replies:
         """The user has heard the step of a reply's last request, or a part of it."""
         self._log.add(ReplyHeard(speech, whole))
 
+    def interrupted(self, speech: Speech, by: Source | None) -> None:
+        """A speech is interrupted.
+
+        Args:
+            by: What has interrupted it; None if it is a speculation that is not used.
+        """
+        if (live := self._live.get(speech.id)) is not None:
+            live.cut_by = by
+
     def stopped(self, speech: Speech, by: Ending, call: str | None = None) -> None:
         """A reply is about to be interrupted for this reason; `over` follows."""
         if (live := self._live.get(speech.id)) is not None and live.stopped is None:
@@ -137,7 +147,7 @@ class Replies:
         by: Ending = "failure" if failed else "finished"
         call: str | None = None
         if speech.interrupted:
-            by, call = live.stopped or (_BY_SOURCE[speech.interrupted_by], None)
+            by, call = live.stopped or (_BY_SOURCE[live.cut_by], None)
         self._log.add(ReplyEnded(speech.id, by, call))
 
     def leaving(self, agent: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import Context, copy_context
 from typing import Literal
 
@@ -15,6 +15,7 @@ from turnfsm.fsm.flow import Confirm, Policy
 from turnfsm.runtime.ledger import End as LedgerEnd
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 
+from .floor import Floor
 from .ports import Agent, Speech
 
 __all__ = [
@@ -73,6 +74,8 @@ class ToolCall:
     speech: Speech
     agent: Agent | None
     _ledger: Ledger
+    _floor: Floor
+    _talks_over: Callable[[Agent], bool]
     has_output: bool = False
     was_cancelled: bool = False
     step_hands_over: bool = False
@@ -232,11 +235,11 @@ class ToolCall:
 
     def hands_over(self) -> bool:
         """The session hands over to an agent returned by a call of the same step."""
-        return self.step_hands_over and self.speech.steps_over
+        return self.step_hands_over and self._floor.returned_by(self.speech)
 
     def talked_over(self) -> bool:
         """The user speaks over the turn, or may soon get an answer to what they said."""
-        return self.agent is not None and self.agent.talked_over
+        return self.agent is not None and self._talks_over(self.agent)
 
     # -- actions
 

@@ -13,6 +13,7 @@ from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
+from .floor import Floor
 from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
 from .policies import policy_of
 from .ports import Agent, Session, Speech
@@ -50,10 +51,11 @@ class ToolCalls(OpenCalls):
         session: Session,
         ledger: Ledger,
         log: Log,
+        floor: Floor,
         replies: Replies,
         moved: Callable[[], None],
     ) -> None:
-        super().__init__(session, ledger, log)
+        super().__init__(session, ledger, log, floor)
         self._replies = replies
         self._moved = moved
 
@@ -78,7 +80,9 @@ class ToolCalls(OpenCalls):
         self._speeches[speech.id] = speech
         policy = policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
-        call = self._calls[call_id] = ToolCall(entry, speech, agent, self._ledger)
+        call = self._calls[call_id] = ToolCall(
+            entry, speech, agent, self._ledger, self._floor, self.talks_over
+        )
         call.confirm = self.confirmation(name, arguments)
         self._log.add(CallMade(call_id, speech.id))
         call.post("started")

@@ -390,12 +390,6 @@ class UserReports:
         self.log.add(Answered(words))
 
     @property
-    def unanswered(self) -> list[str]:
-        """The ids of the user's messages that need an answer, and that no reply answers yet."""
-        due = self.log.agenda.due
-        return [o.id for o in due if o.kind == "utterance" and o.state != "with_model"]
-
-    @property
     def with_model(self) -> list[str]:
         """The ids of the user's unanswered messages that a realtime model has heard."""
         return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import attrs
 
 from .deferred import Deferred, DeferredQueue
-from .ports import Speech, UserTurn
+from .ports import Source, Speech, UserTurn
 
 __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
@@ -44,6 +44,7 @@ class Turn:
         answers: The id of its message in the conversation, if its reply has it. Empty if the model
             gives the id.
         reply_over: Its reply has ended.
+        cut_by: What has interrupted its reply. None if that continues, or is an unused speculation.
     """
 
     number: int
@@ -57,6 +58,7 @@ class Turn:
     over: bool = False
     answers: str = ""
     reply_over: bool = False
+    cut_by: Source | None = None
 
     @property
     def unanswered(self) -> bool:
@@ -251,7 +253,8 @@ class UserTurns:
         """Another reply answers the turns with these messages, after one that nobody heard."""
         for turn in self._asked:
             if turn.answers in words:
-                turn.speech, turn.answers, turn.reply_over = speech, "", False
+                turn.speech, turn.answers = speech, ""
+                turn.reply_over, turn.cut_by = False, None
 
     def hear(self, speech: Speech) -> Turn | None:
         """This speech starts to play. Returns the turn whose reply is heard for the first time, or
@@ -320,6 +323,12 @@ class UserTurns:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
         self._unsaid.append(turn)
 
+    def reply_interrupted(self, speech: Speech, by: Source | None) -> None:
+        """A speech is interrupted by this."""
+        for turn in self._asked:
+            if turn.speech is speech:
+                turn.cut_by = by
+
     def speech_over(self, speech: Speech) -> None:
         """A speech has ended."""
         self._answers.pop(speech.id, None)
@@ -337,9 +346,7 @@ class UserTurns:
             self._end(turn, "dropped", CLOSED)
         elif not speech.interrupted:
             self._end(turn, "silent", "its reply had nothing to be heard")
-        elif speech.interrupted_by not in ("audio_activity", "user_turn") and not self._due(
-            turn.answers
-        ):
+        elif turn.cut_by not in ("audio_activity", "user_turn") and not self._due(turn.answers):
             # otherwise the user goes on, and the next turn supersedes it
             self._end(turn, "dropped", "its reply was interrupted before it was heard")
 

@@ -56,7 +56,7 @@ class PipecatAgent:
 
     phase: Phase = "present"
     setup = Setup()
-    talked_over = user_silent = False
+    user_silent = False
 
     ask: Push
     """Pushes a request, or an interruption, to the model."""
@@ -150,9 +150,6 @@ class PipecatAgent:
     def hang_up(self) -> None:
         """End the pipeline, after everything that was pushed before."""
         self._tasks.start(self.ask(EndWorkerFrame()))
-
-    def interrupt_model(self) -> None:
-        """Do nothing: the interruption that follows ends the request."""
 
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool."""

@@ -39,17 +39,13 @@ class Reply:
     context: LLMContext | None = attrs.field(default=None, repr=False)
     instructions: str | None = None
     said: TTSSpeakFrame | None = None
-    interrupted_by: Source | None = None
+    interrupted: bool = False
     finished: bool = False
     failed: bool = False
     goes_on: bool = False
     steps: int = 0
     calls: set[str] = attrs.field(factory=set)
     _holds: int = 0
-
-    @property
-    def interrupted(self) -> bool:
-        return self.interrupted_by is not None
 
     @property
     def interruptible(self) -> bool:
@@ -64,18 +60,13 @@ class Reply:
         """Pipecat drops none of it at an interruption."""
         return self.said is not None and not self.said.interruptible
 
-    @property
-    def steps_over(self) -> bool:
-        """It has held the floor and has returned it."""
-        return self.steps > 0 and not self._conductor.floor.holds(self)
-
-    def stop(self, source: Source, *, force: bool = False) -> None:
-        """Interrupt it, also in Pipecat if it holds the floor."""
+    def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
+        """Interrupt it, also in Pipecat if it holds the floor; that ends its request, too."""
         if self.finished or self.interrupted or not (force or self.interruptible):
             return
-        self.interrupted_by = source
+        self.interrupted = True
         plays = self._conductor.floor.holds(self)
-        self._conductor.speech_interrupted(self)
+        self._conductor.speech_interrupted(self, source)
         if plays:
             self._cut()
 
@@ -84,8 +75,8 @@ class Reply:
         if self.interrupted or self.stays_whole:
             return
         self._conductor.interrupted_by_code(self, None)
-        self.interrupted_by = "programmatic"
-        self._conductor.speech_interrupted(self)
+        self.interrupted = True
+        self._conductor.speech_interrupted(self, "programmatic")
 
     def hold(self, on: bool) -> None:
         """Disallow interruptions until this hold is released."""

@@ -52,7 +52,7 @@ class ArrivingActivity(LeavingActivity):
             # LiveKit interrupts the model here, although it may be about to answer.
             self._conductor.answer_skipped(model.update_chat_ctx.unanswered())
         # The previous agent has heard them, and they have no answer yet.
-        skipped = tuple(self._conductor.unanswered)
+        skipped = self._conductor.log.agenda.unclaimed
         recognised = [self.session.history.get_by_id(id) for id in skipped]
         conversation = self.agent._chat_ctx
         conversation.insert(
@@ -109,7 +109,7 @@ class ArrivingActivity(LeavingActivity):
         held = {item.id for item in self.agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
         due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
-        unanswered = self._conductor.unanswered
+        unanswered = self._conductor.log.agenda.unclaimed
         calls: dict[str, llm.FunctionCall] = {}
         told = False
         for item in _as_they_came(self.session.history, self.agent._chat_ctx):

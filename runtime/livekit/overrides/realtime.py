@@ -202,11 +202,8 @@ class RealtimeActivity(AnsweringActivity):
 
     @property
     def talked_over(self) -> bool:
-        """A model with turn detection hears the user, may be about to answer, or has cancelled its
-        answer and will be asked for it soon. False if the agent is being replaced."""
-        is_asked = bool(self._conductor.unanswered) and not self._scheduling_paused
-        answers = self.answer_decision is not None or is_asked
-        return self._rt_turn_detection_enabled and (self._conductor.user_speaks or answers)
+        """A model with turn detection hears the user, or may be about to answer."""
+        return self._conductor.tools.talks_over(cast(Any, self))
 
     async def wait_for_idle(
         self, *, wait_for_agent: bool = True, wait_for_user: bool = True
@@ -267,7 +264,7 @@ class RealtimeActivity(AnsweringActivity):
         turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
         due = any(handle.answers_audio and not handle.interrupted for handle in waiting)
-        unanswered = bool(self._conductor.unanswered)
+        unanswered = bool(self._conductor.log.agenda.unclaimed)
         return due or turns.reply_due or unanswered or self.answer_decision is not None
 
     def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:

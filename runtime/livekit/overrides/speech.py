@@ -85,11 +85,6 @@ class GovernedHandle(SpeechHandle):
             self._conductor.interruptions_turned(self, on=value)
 
     @property
-    def interrupted_by(self) -> Source | None:
-        """What has interrupted it."""
-        return self._interrupt_source
-
-    @property
     def failed(self) -> bool:
         """An error has ended it."""
         return self._error is not None  # set even before it is done, unlike `exception()`
@@ -117,7 +112,7 @@ class GovernedHandle(SpeechHandle):
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            self._conductor.speech_interrupted(self)
+            self._conductor.speech_interrupted(self, self._interrupt_source)
         return self
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
@@ -197,8 +192,11 @@ class GovernedHandle(SpeechHandle):
         """The tasks that run for the speech."""
         return self._tasks
 
-    def stop(self, source: Source, *, force: bool = False) -> None:
-        """Interrupt it."""
+    def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
+        """Interrupt it, and before it a realtime model's response."""
+        floor: Any = self._conductor.floor
+        if model and floor.holds(self):
+            floor.step.agent.interrupt_model()
         super().interrupt(force=force, source=source)
 
     def hold(self, on: bool) -> None:
