@@ -1,4 +1,5 @@
-"""What the agent owes the user: obligations, the replies that claim them, and how claims settle."""
+"""The agenda: what the agent has yet to deliver, the replies that claim it, and how claims
+settle."""
 
 from .agenda import Agenda, Obligation, Reply
 from .entries import (

@@ -1,4 +1,5 @@
-"""The agenda: a pure fold of the log's entries. It can be hashed, and so explored."""
+"""The agenda, computed from the log's entries alone. It is hashable, so the checker can explore
+it."""
 
 from __future__ import annotations
 
@@ -33,21 +34,22 @@ __all__ = ["Agenda", "Obligation", "Reply"]
 
 @attrs.frozen
 class Obligation:
-    """Something that the agent owes the user. One that is done or moot is not on the agenda.
+    """Something that the agent has yet to deliver to the user. When it is done or moot, it leaves
+    the agenda.
 
     Attributes:
-        kind: What it is.
+        kind: Its kind.
         id: The id of the message or the call.
         state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
-            delivers it, and none is started for it. ``with_turn``: the same, until it is known that
-            what has interrupted its reply was a noise. ``with_model``: the same, and a realtime
-            model may answer it by itself. ``claimed``: the reply `by` delivers it.
+            delivers it, and none is started for it. ``with_turn``: the same, unless the
+            interruption of its reply turns out to be a noise. ``with_model``: the same, and a
+            realtime model may answer it by itself. ``claimed``: the reply `by` delivers it.
         by: The live reply that has claimed it.
-        ready: It can be delivered. A call that runs is not ready.
-        requested: The last request of that reply has asked to deliver it.
+        ready: It can be delivered. A running call is not ready.
+        requested: The last request of that reply included it.
         made_by: The reply that has made the call.
-        background: The framework asks for a reply with it.
-        failures: How many replies that were to deliver it have failed.
+        background: The framework requests a reply for it.
+        failures: How many replies that claimed it have failed.
     """
 
     kind: Kind
@@ -67,20 +69,20 @@ class Obligation:
 
     @property
     def due(self) -> bool:
-        """The next request without instructions of its own is to deliver it."""
+        """The next request without its own instructions must deliver it."""
         return self.ready and self.state != "claimed"
 
 
 @attrs.frozen
 class Reply:
-    """A reply that has not ended.
+    """A live reply.
 
     Attributes:
-        requested: The model was asked for it.
-        heard: A part of what its last request gave was heard.
-        sole: That request has asked to deliver one thing only.
-        made: How many calls the model has made upon that request.
-        calls: How many it asks for in all. None while its stream goes on.
+        requested: A request was sent for it.
+        heard: The user has heard a part of its last step.
+        sole: Its last request delivers only one obligation.
+        made: How many calls of its last request were made so far.
+        calls: The total number of calls of its last request. None while the stream is open.
     """
 
     id: str
@@ -93,7 +95,7 @@ class Reply:
 
     @property
     def may_call(self) -> bool:
-        """Calls of its last request may still be made."""
+        """Its last request may still make calls."""
         return self.calls is None or self.made < self.calls
 
 
@@ -102,7 +104,7 @@ Change = Callable[[Obligation], Obligation | None]
 
 @attrs.frozen
 class Agenda:
-    """What the agent owes the user, and the live replies that deliver it.
+    """What the agent has yet to deliver, and the live replies that will do so.
 
     Example:
         >>> from turnfsm import load_flow
@@ -117,18 +119,16 @@ class Agenda:
     replies: tuple[Reply, ...] = ()
 
     def find(self, kind: Kind, id: str) -> Obligation | None:
-        """The obligation, if it is on the agenda."""
         return next((o for o in self.obligations if (o.kind, o.id) == (kind, id)), None)
 
     def reply(self, id: str) -> Reply | None:
-        """The reply, if it is live."""
         return next((reply for reply in self.replies if reply.id == id), None)
 
     @property
     def open(self) -> tuple[Obligation, ...]:
-        """What starts a reply when the floor is free.
+        """The obligations that start a reply when the floor is free.
 
-        Nothing does while a reply is live whose request will deliver all that is due.
+        None while a live reply will deliver all that is due.
         """
         found = tuple([o for o in self.obligations if o.state == "open" and o.ready])
         if found and any(not (reply.requested or reply.instructed) for reply in self.replies):
@@ -137,12 +137,12 @@ class Agenda:
 
     @property
     def due(self) -> tuple[Obligation, ...]:
-        """What the next request is to deliver."""
+        """What the next request must deliver."""
         return tuple(o for o in self.obligations if o.due)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The utterances that a request is still to be sent for."""
+        """The utterances that still need a request."""
         return tuple(
             o.id for o in self.obligations if o.kind == "utterance" and not (o.requested or o.waits)
         )
@@ -159,19 +159,19 @@ class Agenda:
         return tuple([o for o in self.obligations if o.by == reply])
 
     def requested_of(self, reply: str) -> tuple[Obligation, ...]:
-        """What the last request of this reply has asked to deliver."""
+        """The obligations in the last request of this reply."""
         return tuple(o for o in self.claimed_by(reply) if o.requested)
 
     def may_call_for_utterance(self, reply: str) -> bool:
-        """This reply answers an utterance, also with calls, and its model may still make some."""
+        """This reply answers an utterance, and its model may still make calls for that."""
         live = self.reply(reply)
         if live is None or not live.may_call:
             return False
         return any(o.kind == "utterance" or o.made_by == reply for o in self.claimed_by(reply))
 
     def superseded(self, reply: str) -> bool:
-        """Nobody has heard this answer to an utterance, and a result that its request did not have
-        is ready: a new request can answer both. An utterance is asked about anew only once."""
+        """This answer was not heard yet, and a result has arrived that its request lacks, so a new
+        request could deliver both. True at most once for an utterance."""
         live = self.reply(reply)
         if live is None or not live.requested or live.heard:
             return False
@@ -181,10 +181,11 @@ class Agenda:
         return bool(claims) and not any(o.failures for o in claims)
 
     def hidden_from(self, reply: str) -> frozenset[str]:
-        """The utterances that are not in a request of this reply: another live reply answers them.
+        """The utterances left out of a request of this reply, because another live reply answers
+        them.
 
-        A call takes over the utterance that it was made for, so its own reply always sees that. A
-        reply that answers an utterance itself comes after those that are known to make no call.
+        A call takes over its utterance, so the call's own reply always sees the utterance. A reply
+        that answers an utterance also sees those whose replies will make no calls.
         """
         answers = any(o.kind == "utterance" for o in self.claimed_by(reply))
         earlier = takewhile(lambda other: other.id != reply, self.replies)
@@ -196,9 +197,9 @@ class Agenda:
         )
 
     def delivers(self, reply: str) -> tuple[str, ...]:
-        """The results of other replies that its last request has asked to deliver, then its own.
+        """The results that its last request delivers: those of other replies, then its own.
 
-        None if it delivers only its own: they come right after its calls, and need no mention.
+        Empty if it delivers only its own: these follow its calls, and need no hint.
         """
         requested = [o for o in self.requested_of(reply) if o.kind == "result"]
         others = [o.id for o in requested if o.made_by != reply]
@@ -206,10 +207,9 @@ class Agenda:
         return (*others, *own) if others else ()
 
     def delivered_elsewhere(self, reply: str) -> tuple[str, ...]:
-        """The results that other live replies are about to deliver.
+        """The results that other live replies will deliver.
 
-        A reply that waits for a call of its own delivers nothing before that has ended, but for
-        what its last request has asked for.
+        Until its own calls have ended, a reply delivers only what is in its last request.
         """
         results = [o for o in self.obligations if o.kind == "result" and o.by not in (None, reply)]
         waiting = {o.by for o in results if not o.ready}
@@ -271,7 +271,7 @@ class Agenda:
         return Agenda(self.obligations, tuple(replies))
 
     def _call_made(self, call: str, reply: str) -> Agenda:
-        """The result answers the utterance from now on: who delivers it, answers the utterance."""
+        """From now on the utterance is answered by delivering the result."""
         live = self.reply(reply)
         made = Obligation(
             "result",
@@ -313,7 +313,7 @@ class Agenda:
         return agenda._each(claim)
 
     def _request_sent(self, sent: RequestSent) -> Agenda:
-        """A request that was interrupted before it was sent claims nothing."""
+        """Ignore a request that was interrupted before it was sent."""
         if (reply := self.reply(sent.reply)) is None:
             return self
         others = sent.shown if sent.named is None else sent.named
@@ -324,10 +324,10 @@ class Agenda:
                 has_it = o.made_by != sent.reply or o.id in sent.shown
                 return attrs.evolve(o, requested=o.ready and has_it)
             delivers = o.id in others if o.kind == "result" else passed
-            # the framework's own reply about it takes it from the reply that has made the call
+            # the framework's own reply claims it, instead of the reply that has made the call
             free = o.due or (o.background and o.ready and not o.requested and sent.named)
             if not (free and delivers):
-                # the next reply is this one; what it cannot deliver yet starts one of its own
+                # this is the next reply; what it cannot deliver yet will start its own reply
                 stopped = o.waits and not o.background
                 return attrs.evolve(o, state="open") if passed and stopped else o
             return attrs.evolve(o, state="claimed", by=sent.reply, requested=True)
@@ -394,7 +394,7 @@ def _in_background(o: Obligation) -> Obligation:
 
 
 def _detached(o: Obligation) -> Obligation:
-    """Another reply that has claimed it keeps it."""
+    """If another reply has claimed it, the claim stands."""
     if o.by not in (None, o.made_by):
         return attrs.evolve(o, background=False)
     return attrs.evolve(o, state="open", by=None, requested=False, background=False)

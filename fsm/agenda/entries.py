@@ -1,5 +1,5 @@
-"""What happens to obligations and replies, in the order in which it happens. The agenda is a fold
-of these entries, and of nothing else."""
+"""The entries of the log: what happens to obligations and replies. The agenda is computed from
+these entries alone."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ def _names(names: Any) -> tuple[str, ...]:
 
 @attrs.frozen
 class AnswerDue:
-    """The user has said something that no reply answers yet. `utterance`: the message's id."""
+    """The user has said something that no reply answers yet. `utterance`: the id of the message."""
 
     utterance: str
 
 
 @attrs.frozen
 class NoiseEnded:
-    """No transcript of the last voice has come: it was a noise."""
+    """The last speech got no transcript: it was a noise."""
 
 
 @attrs.frozen
 class HeardByModel:
-    """A realtime model has heard this utterance of the user: the next request answers it, or the
-    model by itself."""
+    """A realtime model has heard this utterance. Either the next request answers it, or the model
+    by itself."""
 
     utterance: str
 
 
 @attrs.frozen
 class AnswersByItself:
-    """A realtime model replies without being asked. It answers all that the user has said; no
-    request has asked it to deliver anything else."""
+    """A realtime model replies without being asked. It answers everything that the user has said,
+    and delivers nothing else."""
 
     reply: str
 
@@ -73,7 +73,8 @@ class Answered:
 
 @attrs.frozen
 class CallMade:
-    """A reply has made a tool call: it delivers the result in a later step, if it goes on."""
+    """A reply has made a tool call. If the reply continues, a later step of it delivers the
+    result."""
 
     call: str
     reply: str
@@ -81,29 +82,30 @@ class CallMade:
 
 @attrs.frozen
 class CallInBackground:
-    """The tool goes on in the background. The framework asks for a reply with its result, or gives
-    it to the next step of the reply that has made the call."""
+    """The tool continues in the background. The framework requests a reply for its result, or gives
+    it to the next step of the reply that made the call."""
 
     call: str
 
 
 @attrs.frozen
 class CallDetached:
-    """Neither the reply that has made this call delivers its result, nor does the framework."""
+    """The result of this call will be delivered neither by the reply that made the call nor by the
+    framework."""
 
     call: str
 
 
 @attrs.frozen
 class ResultReady:
-    """The result of a call can be part of a request."""
+    """The result of a call has arrived, and can be part of a request."""
 
     call: str
 
 
 @attrs.frozen
 class ResultMoot:
-    """Nobody is to deliver the result of this call, for this reason."""
+    """The result of this call need not be delivered, for this reason."""
 
     call: str
     reason: str
@@ -111,11 +113,11 @@ class ResultMoot:
 
 @attrs.frozen
 class ReplyAsked:
-    """A reply is asked for.
+    """A reply is requested.
 
     Attributes:
-        utterances, results: What it is asked for.
-        instructed: It says what the application wants said, and delivers nothing else.
+        utterances, results: The obligations that it was requested for.
+        instructed: It follows instructions of the application, and delivers nothing else.
     """
 
     reply: str
@@ -124,20 +126,20 @@ class ReplyAsked:
     instructed: bool = False
 
     def claims(self, kind: Kind, id: str) -> bool:
-        """The reply is asked for to deliver this."""
+        """Whether the reply was requested to deliver this obligation."""
         return id in (self.utterances if kind == "utterance" else self.results)
 
 
 @attrs.frozen
 class RequestSent:
-    """The model is asked for a step of this reply.
+    """A request for a step of this reply is sent.
 
     Attributes:
         shown: The calls whose results the request contains.
-        named: With instructions of its own: the calls that these name. None without.
-        answers: It answers what the user has said.
-        unanswered: What stands last in the request, of what the user has said: also if no reply was
-            asked for, it answers that.
+        named: The calls that its own instructions name; None without instructions.
+        answers: It answers the user.
+        unanswered: The user's messages at the end of the request. It answers these even if no reply
+            was requested for them.
     """
 
     reply: str
@@ -151,8 +153,8 @@ class RequestSent:
 
 @attrs.frozen
 class CallsKnown:
-    """The model's stream for the last request of this reply has ended. `calls`: how many calls it
-    asks for, of which some may not be made yet."""
+    """The model's stream for the last request of this reply has ended. `calls`: the number of
+    calls, some of which may not be made yet."""
 
     reply: str
     calls: int = 0
@@ -160,7 +162,7 @@ class CallsKnown:
 
 @attrs.frozen
 class ReplyHeard:
-    """The user has heard what the last request of this reply gave: to its end, or a part of it."""
+    """The user has heard the last step of this reply, as a whole or in part."""
 
     reply: str
     whole: bool = True
@@ -168,11 +170,11 @@ class ReplyHeard:
 
 @attrs.frozen
 class ReplyEnded:
-    """Nothing more is heard of this reply.
+    """This reply has ended.
 
     Attributes:
         by: What has ended it.
-        call: The call that has interrupted its own reply.
+        call: The call that has interrupted its own reply, if one did.
     """
 
     reply: str
@@ -235,7 +237,7 @@ def note_of(entry: Entry) -> tuple[str, dict[str, Any]]:
 
 
 def entry_from_note(kind: str, data: Mapping[str, Any]) -> Entry | None:
-    """The entry that a note of a journal is about; None if it is about something else.
+    """The entry in a journal's note; None if the note is about something else.
 
     Raises:
         TypeError: The data is not that of such a note.

@@ -1,5 +1,5 @@
-"""What a request to the model contains: a pure function of the items that the framework gives, of
-what has come into the conversation since it copied them, and of the agenda."""
+"""What a request to the model contains. It is a pure function of the framework's items, the items
+added to the conversation since these were copied, and the agenda."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .agenda import Agenda
 __all__ = ["Item", "Part", "Request", "complete", "pair", "project", "unanswered"]
 
 Part = Literal["utterance", "said", "instruction", "call", "result", "hint", "other"]
-"""What an item is: words of the user, words of the agent, an instruction of the application, a
-call, its result, a hint of an earlier request, or anything else."""
+"""The kind of an item: user text, agent text, an instruction of the application, a call, its
+result, a hint of an earlier request, or anything else."""
 
 _TOOL = ("call", "result")
 
@@ -25,13 +25,13 @@ class Item:
 
     Attributes:
         id: Its id in the conversation.
-        part: What it is.
+        part: Its kind.
         of: The framework's item.
         call: The id that a call and its result share.
-        result: The call of the agenda whose result it is; empty for an update.
-        placeholder: The framework has added it for this request, for a call that runs.
-        added: The application has added it to this request; the conversation does not have it.
-        at: When it came, in seconds; it is inserted by this.
+        result: The call on the agenda whose result it is; empty for an update.
+        placeholder: The framework has added it to this request for a running call.
+        added: The application has added it to this request; it is not in the conversation.
+        at: When it was added, in seconds. This determines where it is inserted.
     """
 
     id: str
@@ -46,13 +46,13 @@ class Item:
 
 @attrs.frozen
 class Request:
-    """What the model gets.
+    """The content of a request.
 
     Attributes:
         items: The items, in order.
-        deliver: The results that a hint asks the model to deliver.
-        elsewhere: The results that a hint says are delivered by another reply.
-        hint_at: The place of that hint: before what the model answers, which comes last.
+        deliver: The results that the hint asks the model to deliver.
+        elsewhere: The results that, according to the hint, another reply delivers.
+        hint_at: The index of the hint: before the last part, which the model answers.
     """
 
     items: tuple[Item, ...]
@@ -64,14 +64,14 @@ class Request:
 def complete(
     given: Iterable[Item], agenda: Agenda, reply: str, came: Sequence[Item] = ()
 ) -> list[Item]:
-    """The items that a request of a reply shows: without what another live reply answers, with what
-    has come.
+    """The items of a reply's request: without what another live reply answers, and with the new
+    items.
 
     Args:
-        given: What the framework gives, with the changes of the application.
-        agenda: What the agent owes the user, before the request or with it.
+        given: The framework's items, with the changes of the application.
+        agenda: The agenda, before or after `RequestSent`.
         reply: The id of the reply.
-        came: What has come into the conversation since the framework copied it.
+        came: The items added to the conversation since the framework copied it.
     """
     hidden = agenda.hidden_from(reply)
     items = [item for item in given if item.part != "hint" and item.id not in hidden]
@@ -90,12 +90,12 @@ def project(
     """The request of a reply.
 
     Args:
-        given: What the framework gives, with the changes of the application.
-        agenda: The agenda, of which the request is a part already (`RequestSent`).
+        given: The framework's items, with the changes of the application.
+        agenda: The agenda after `RequestSent`.
         reply: The id of the reply.
-        came: What has come into the conversation since the framework copied it.
+        came: The items added to the conversation since the framework copied it.
         own_calls: The ids of the calls that this reply has made.
-        instructed: Instructions of its own say what it delivers.
+        instructed: Its own instructions say what it delivers.
 
     Example:
         >>> from turnfsm import load_flow
@@ -123,7 +123,7 @@ def project(
 
 
 def unanswered(items: Sequence[Item]) -> list[str]:
-    """What the user has said since the agent has last said or done something, the latest first."""
+    """The user's messages since the agent last said or did something, the latest first."""
     said: list[str] = []
     for item in reversed(items):
         if item.part in ("said", *_TOOL):
@@ -134,8 +134,8 @@ def unanswered(items: Sequence[Item]) -> list[str]:
 
 
 def pair(items: Iterable[Item]) -> list[Item]:
-    """The same items, each result once and after its call; parallel calls stay together, and then
-    come their results."""
+    """The same items, with each result once and after its call. Parallel calls stay together,
+    followed by their results."""
     items = list(items)
     calls = {item.call for item in items if item.part == "call"}
     results: dict[str, Item] = {}
@@ -160,8 +160,8 @@ def pair(items: Iterable[Item]) -> list[Item]:
 
 
 def _with(items: list[Item], came: Iterable[Item]) -> list[Item]:
-    """With what came. The call and the result of a call that has ended take the place of those that
-    say that it runs."""
+    """Insert the new items. If a call has ended, its call and result replace the pair that says
+    that it is still running."""
     known = {item.id for item in items}
     new = [item for item in came if item.id not in known]
     ended = {item.call for item in new if item.part == "result"}
@@ -180,9 +180,9 @@ def _with(items: list[Item], came: Iterable[Item]) -> list[Item]:
 
 
 def _results_last(items: list[Item], results: Collection[str]) -> list[Item]:
-    """These results stand behind what was said meanwhile, with their calls: those of calls that the
-    reply has made, or, if it answers no utterance, those that it was asked to deliver. The latest
-    result is the last; instructions stay behind them."""
+    """Move results to the end, with their calls, in chronological order: results of calls that the
+    reply has made, or, if it answers no utterance, those that it must deliver. Instructions stay
+    after them."""
     came = {item.call: item.at for item in items if item.result in results}
     end = len(items)
     while end and items[end - 1].part == "instruction":
@@ -194,9 +194,9 @@ def _results_last(items: list[Item], results: Collection[str]) -> list[Item]:
 def _claimed_last(
     items: list[Item], mine: Collection[str], own_calls: Collection[str]
 ) -> tuple[list[Item], int | None]:
-    """The latest utterance that the reply answers stands behind the rest of the conversation; what
-    the application has added behind it stays there. Not if calls of this reply follow: then it
-    answers their results. Returns its place, too."""
+    """Move the latest utterance that the reply answers to the end; what the application has added
+    after it stays after it. If calls of this reply follow, nothing moves, since it answers their
+    results. Also returns the utterance's index."""
     place = next((n for n in reversed(range(len(items))) if items[n].id in mine), None)
     if place is None:
         return items, None
@@ -209,7 +209,8 @@ def _claimed_last(
 
 
 def _before_what_is_answered(items: Sequence[Item], answered: int | None) -> int:
-    """Before the utterance, or the calls and results that come last; instructions come after."""
+    """The index before the last utterance, or before the last calls and results. Instructions come
+    after."""
     if answered is not None:
         return answered
     place = len(items)

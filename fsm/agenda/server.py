@@ -1,5 +1,5 @@
-"""What the server of a realtime model is to hold of a conversation, and what makes it so: pure
-functions of what it holds and of what the framework gives."""
+"""Which items the server of a realtime model should hold, and which changes get it there. Pure
+functions of the items that it holds and of the framework's items."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TOOL = ("call", "result")
 
 @attrs.frozen
 class Diff:
-    """What turns one conversation of a server into another.
+    """The changes that turn one conversation on a server into another.
 
     Attributes:
-        delete: The ids of the items to delete; first of all.
-        create: The items to create, in order, each with the id of the item that it follows; None if
-            it is the first.
+        delete: The ids of the items to delete. This comes first.
+        create: The items to create, in order, each with the id of the item before it, or None if it
+            is the first.
 
-    An item that is in both has moved.
+    An item in both is moved.
     """
 
     delete: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Diff:
 
     @property
     def moves(self) -> bool:
-        """Something that the server holds gets another place."""
+        """An item of the server is moved."""
         return not {item.id for _, item in self.create}.isdisjoint(self.delete)
 
     def __bool__(self) -> bool:
@@ -49,22 +49,22 @@ def wanted(
     answers: Collection[str] = (),
     replies_to_results: bool = False,
 ) -> tuple[Item, ...]:
-    """What the server is to hold.
+    """The items that the server should hold.
 
-    A server answers what comes last, and has an utterance as sound: what it has heard keeps its
-    place. Each result stands by its call. A call that ends while an utterance at the end waits for
-    an answer comes before it.
+    A server answers the last item, and holds an utterance as audio, so utterances are not moved.
+    Each result follows its call. If a call ends while the last utterance waits for an answer, the
+    call and its result come before that utterance.
 
     Args:
         given: The conversation as the framework or the application wants it.
-        held: What the server holds.
-        keep: The ids of held items that are not in `given` because they came later.
-        results: What has come of calls, whether the framework gives it yet or not.
-        unheard: The ids of items that nobody has heard: they are deleted.
-        answers: The ids of the utterances that the next request is to answer: only utterances come
-            behind them.
-        replies_to_results: The server replies to a result as soon as it gets it. It gets those that
-            `given` has, and in that order.
+        held: The items that the server holds.
+        keep: The ids of held items that are missing in `given` because they are newer.
+        results: New results of calls, in `given` or not.
+        unheard: The ids of items that the user has not heard; they are deleted.
+        answers: The ids of the utterances that the next request answers: only utterances may follow
+            them.
+        replies_to_results: The server replies to each result at once. So it gets only the results
+            in `given`, in that order.
 
     Example:
         >>> held = Item("c", "call", call="c"), Item("u", "utterance")
@@ -90,10 +90,10 @@ def wanted(
 
 
 def diff(held: Sequence[Item], wanted: Sequence[Item]) -> Diff:
-    """What makes a server that holds the one hold the other.
+    """The changes that turn the first conversation into the second.
 
-    As few items as possible are deleted, and no utterance that stays: the server would have its
-    text instead of its sound.
+    As few items as possible are deleted. An utterance that stays is never recreated: the server
+    would have its text instead of its audio.
 
     Example:
         >>> said, heard = Item("s", "said"), Item("u", "utterance")
@@ -119,7 +119,7 @@ def diff(held: Sequence[Item], wanted: Sequence[Item]) -> Diff:
 
 
 def spoken_behind(results: Collection[str], held: Iterable[Item]) -> bool:
-    """Somebody has spoken behind one of these results: a model that is asked answers that."""
+    """A message follows one of these results, so the model would answer the message instead."""
     passed = False
     for item in held:
         if passed and item.part in ("utterance", "said"):
@@ -129,15 +129,15 @@ def spoken_behind(results: Collection[str], held: Iterable[Item]) -> bool:
 
 
 def _place(item: Item, held: Sequence[Item], items: Sequence[Item]) -> int:
-    """Where an item that the server holds belongs: after what it holds before it."""
+    """The position of an item that the server holds: after the held items before it."""
     ids = [other.id for other in held]
     before = {*ids[: ids.index(item.id)]}
     return max((n for n, other in enumerate(items, 1) if other.id in before), default=0)
 
 
 def _in_order_of(held: Sequence[Item], items: Sequence[Item]) -> list[Item]:
-    """The same items: those that the server holds in its order, each other one behind those before
-    it. A transcript that is late may come behind its answer in the framework's conversation."""
+    """The same items, with the held ones in the server's order, and each other one after its
+    predecessors. In the framework's conversation a late transcript may come after its answer."""
     place = {item.id: number for number, item in enumerate(held)}
     latest = -1
     places: list[int] = []
@@ -148,7 +148,7 @@ def _in_order_of(held: Sequence[Item], items: Sequence[Item]) -> list[Item]:
 
 
 def _before_the_end(items: list[Item], held: Sequence[Item]) -> list[Item]:
-    """New calls and results at the end come before the utterances at the end of what it holds."""
+    """Move new calls and results at the end before the last utterances that the server holds."""
     known = {item.id for item in held}
     waiting: set[str] = set()
     for item in reversed(held):
@@ -169,14 +169,14 @@ def _utterances_last(items: list[Item]) -> list[Item]:
 
 
 def _between(place: dict[str, int], fixed: Sequence[str], row: int, id: str) -> bool:
-    """The server holds it between the same fixed items."""
+    """The server holds the item between the same fixed items."""
     after = place[fixed[row - 1]] if row else -1
     before = place[fixed[row]] if row < len(fixed) else len(place)
     return after < place[id] < before
 
 
 def _increasing(ids: Sequence[str], place: dict[str, int]) -> list[str]:
-    """A longest part of these in the order of their places."""
+    """A longest increasing subsequence, by position."""
     ends: list[int] = []
     last: list[int] = []
     before: list[int | None] = []

@@ -1,4 +1,4 @@
-"""The table of a flow that says what becomes of a reply's claims when the reply ends."""
+"""The agenda table of a flow: how a reply's claims settle when the reply ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnfsm.fsm.flow_parts import doc
 __all__ = ["COLUMNS", "FATES", "ROWS", "Column", "Ending", "Fate", "Kind", "Row", "Rules", "row_of"]
 
 Kind = Literal["utterance", "result"]
-"""What the agent owes the user: an answer to an utterance, the result of a tool call."""
+"""What the agent must deliver: an answer to an utterance, or the result of a tool call."""
 
 Ending = Literal[
     "finished",
@@ -26,9 +26,9 @@ Ending = Literal[
     "dropped",
     "crash",
 ]
-"""What has ended a reply: nothing else, an interruption and by whom, a result that its request did
-not have, a limit of the flow, an error, a handoff or a close, a speculation that was not used, or
-the death of its worker."""
+"""How a reply has ended: by itself, by an interruption and whose, by a result that its request
+lacked, by a limit of the flow, an error, a handoff or a close, as an unused speculation, or by the
+death of its worker."""
 
 Row = Literal[
     "heard",
@@ -56,10 +56,10 @@ Column = Literal[
 ]
 
 Fate = Literal["open", "with_next", "with_turn", "retry", "done", "moot"]
-"""What becomes of a claim. open: it starts a reply when the floor is free. with_next: the next
-reply delivers it, and none is started for it. with_turn: the same, if the interruption has words;
-open if it was a noise. retry: open after the first failure, with_next after the second. done: the
-user has got it. moot: nobody is to deliver it."""
+"""How a claim settles. open: it starts a reply when the floor is free. with_next: the next reply
+delivers it, and none is started for it. with_turn: the same, if the interruption has words; open if
+it was a noise. retry: open after the first failure, with_next after the second. done: it was
+delivered. moot: it is dropped."""
 
 ROWS: tuple[Row, ...] = get_args(Row)
 COLUMNS: tuple[Column, ...] = get_args(Column)
@@ -78,7 +78,7 @@ _ROW_OF: Mapping[Ending, Row] = {
 
 
 def row_of(ending: Ending, *, heard: bool) -> Row:
-    """The row of the table for a reply that has ended.
+    """The row of the table for the end of a reply.
 
     Args:
         ending: What has ended it.
@@ -91,14 +91,14 @@ def row_of(ending: Ending, *, heard: bool) -> Row:
     if ending in _INTERRUPTED:
         row = f"interrupted_by_{ending}" + ("" if heard else "_unheard")
         return cast(Row, row)
-    if ending == "finished" and heard:  # it ends in the middle, as where the TTS has failed
+    if ending == "finished" and heard:  # it broke off, for example in the TTS
         return "failed"
     return _ROW_OF[ending]
 
 
 @attrs.frozen
 class Rules:
-    """What the agent owes the user, and what becomes of it when a reply ends."""
+    """What the agent must deliver, and how claims on it settle when a reply ends."""
 
     settle: Mapping[str, Mapping[str, Fate]] = doc(
         "For each way in which a reply ends: how each kind of claim settles. open: the obligation "

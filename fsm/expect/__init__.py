@@ -1,4 +1,4 @@
-"""What the user is asked for, and how much of it they have said."""
+"""Expected values, such as ten digits, and how much of one the user has said."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _OF: Mapping[Kind, Callable[[str, Expectation], Extent]] = {
 
 
 def extent_of(text: str, expected: Expectation) -> Extent:
-    """How much of what the user is asked for they have said.
+    """How much of an expected value the user has said.
 
     Args:
-        text: Their words so far, as the STT gives them.
-        expected: What they are asked for.
+        text: The transcript so far.
+        expected: The expected value.
 
     Returns:
         ``whole`` if all of it was said and nothing can follow; ``partial`` if more must follow;

@@ -1,4 +1,4 @@
-"""What a question asks for, as a flow or an application declares it."""
+"""The value that a question asks for, as a flow or an application declares it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Kind = Literal[
     "pattern",
     "open",
 ]
-"""What may be asked for. ``open``: anything; nothing is decided by the words."""
+"""The kinds of values. ``open``: anything, so the transcript decides nothing."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @attrs.frozen
 class Expectation:
-    """What the user is asked for.
+    """The value that the user is expected to say.
 
     Attributes:
-        kind: What it is.
-        length: How many digits, letters or signs it has.
-        at_least, at_most: The same as a range, instead of `length`.
-        pattern: A regular expression that all of its signs match, for the kind ``pattern``.
-        wait: Seconds without a new word after which a value that is not whole is taken as it is.
+        kind: Its kind.
+        length: How many digits, letters or characters it has.
+        at_least, at_most: A range, instead of `length`.
+        pattern: A regular expression for all of its characters, for the kind ``pattern``.
+        wait: Seconds without a new word after which an incomplete value is accepted.
 
     Example:
         >>> from turnfsm.fsm.expect import Expectation, extent_of
@@ -68,12 +68,12 @@ class Expectation:
 
     @property
     def fewest(self) -> int | None:
-        """The fewest signs that are a value; None if no length is declared."""
+        """The minimum number of characters; None if no length is declared."""
         if self.length is not None or self.at_most is None:
             return self.length if self.length is not None else self.at_least
         return self.at_least or 1
 
     @property
     def most(self) -> int | None:
-        """The most signs that a value has; None if that is not declared."""
+        """The maximum number of characters; None if that is not declared."""
         return self.length if self.length is not None else self.at_most

@@ -1,4 +1,4 @@
-"""What was said, as a value of one kind: counted signs, and yes or no."""
+"""Recognises values of counted characters, and yes or no."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .spoken import DIGITS, LETTERS, corrected, is_filler, read
 __all__ = ["Extent", "digits", "pattern", "phone", "spelling", "yes_no"]
 
 Extent = Literal["whole", "partial", "unknown"]
-"""How much of a value was said. ``whole``: all of it, and nothing can follow. ``partial``: more of
-it must follow. ``unknown``: it may be complete and may go on, or it is something else."""
+"""How much of a value was said. ``whole``: all of it, and nothing can follow. ``partial``: more
+must follow. ``unknown``: it may be complete and may go on, or it is something else."""
 
 _ABROAD = ("+", "00")
 _PHONE = (10, 15)
@@ -22,17 +22,17 @@ _PHONE = (10, 15)
 
 
 def digits(text: str, expected: Expectation) -> Extent:
-    """So many digits."""
+    """A number of digits."""
     return _counted(text, DIGITS, expected.fewest, expected.most)
 
 
 def spelling(text: str, expected: Expectation) -> Extent:
-    """A word of so many letters. Without a length more may always follow."""
+    """A spelled word. Without a length more letters may always follow."""
     return _counted(text, LETTERS + DIGITS, expected.fewest, expected.most)
 
 
 def pattern(text: str, expected: Expectation) -> Extent:
-    """Signs that match a regular expression."""
+    """Characters that match a regular expression."""
     extent = _counted(text, LETTERS + DIGITS, expected.fewest, expected.most)
     signs = read(text, LETTERS + DIGITS).signs
     if extent == "whole" and not re.fullmatch(expected.pattern or "", signs, re.IGNORECASE):
@@ -41,7 +41,7 @@ def pattern(text: str, expected: Expectation) -> Extent:
 
 
 def phone(text: str, expected: Expectation) -> Extent:
-    """A phone number, perhaps with the code of a country.
+    """A phone number, with or without a country code.
 
     A national number whose length is not declared has ten digits, or eleven if it begins with 1. If
     it begins with 0, it has ten or more.
@@ -49,7 +49,7 @@ def phone(text: str, expected: Expectation) -> Extent:
     signs = read(text, DIGITS + "+").signs
     abroad = signs.startswith(_ABROAD)
     fewest, most = expected.fewest, expected.most
-    if abroad:  # the code of a country has one to three digits
+    if abroad:  # a country code has one to three digits
         prefix = 2 if signs.startswith("00") else 0
         fewest, most = (fewest or 7) + 1 + prefix, _PHONE[1] + prefix
     elif signs.startswith("1") and fewest in (None, _PHONE[0]):

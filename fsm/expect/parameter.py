@@ -1,4 +1,4 @@
-"""What a parameter of a tool expects, by its JSON schema."""
+"""The value that a tool's parameter expects, by its JSON schema."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DIGITS = re.compile(r"\^?(?:\\d|\[0-9\])\{(\d+)(?:,(\d+))?\}\$?")
 
 
 def expected_of(schema: Schema, wait: float) -> Expectation | None:
-    """What a parameter expects; None if its schema says too little.
+    """The value that a parameter expects; None if its schema says too little.
 
     Args:
         schema: The JSON schema of the parameter.
-        wait: Seconds of silence after which a part is taken as it is.
+        wait: Seconds of silence after which an incomplete value is accepted.
 
     Example:
         >>> from turnfsm.fsm.expect.parameter import expected_of

@@ -1,4 +1,4 @@
-"""Whether an expectation makes sense."""
+"""Checks that an expectation makes sense."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LONGEST_WAIT = 86_400
 
 @attrs.frozen
 class Problem:
-    """Something that an expectation cannot have.
+    """A problem of an expectation.
 
     Attributes:
-        key: The key that is wrong, or that is missing.
+        key: The wrong or missing key.
         message: What is wrong.
         remedy: What to write instead.
         code: The code of the finding.
@@ -40,7 +40,7 @@ class Problem:
 
 
 def problems_of(expected: Expectation) -> Iterator[Problem]:
-    """Everything that is wrong with an expectation.
+    """All problems of an expectation.
 
     Args:
         expected: The expectation.

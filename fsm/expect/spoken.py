@@ -1,6 +1,6 @@
-"""Digits, letters and signs in words: "double seven", "forty two", "m as in Mike".
+"""Reads spoken digits, letters and signs: "double seven", "forty two", "m as in Mike".
 
-What is said for a sign is data, in `specs/spoken`, one file a language; all languages count.
+The phrases for each sign are data in `specs/spoken`, one file per language. All languages apply.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ _SHELF = Path(__file__).parents[2] / "specs" / "spoken"
 _TIMES = {"twice": 2, "thrice": 3}
 _EXPLAINS = "as"
 _LONGEST = 5
-"""Words of the longest phrase that is looked for at one place."""
+"""Number of words of the longest phrase."""
 
 _INTERJECTION = re.compile(r"^\W*oh?\s*[,!.]+", re.IGNORECASE)
 _CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 _SHOUTED = 3
-"""More words than these in capitals are no letters: the STT writes so."""
+"""With more words than this in capitals, capitals do not mean letters: the STT writes everything
+so."""
 
 _NUMERAL = re.compile(r"\d+|[^\W\d_]|(?=\w*\d)\w+")
-"""A word that is signs already: a number, a letter, or both, such as "b12"."""
+"""A word that consists of signs: a number, a letter, or both, such as "b12"."""
 
 
 @attrs.frozen
@@ -42,8 +43,8 @@ class Spoken:
     Attributes:
         signs: All of them, in order.
         rest: The words after the last one.
-        pending: A sign must follow: the last word is such as "double".
-        loose: A digit may follow that is a part of the last number: "forty" becomes "forty two".
+        pending: A sign must follow: the last word is one like "double".
+        loose: A digit may follow that belongs to the last number: "forty" may become "forty two".
     """
 
     signs: str = ""
@@ -57,7 +58,7 @@ def read(text: str, alphabet: str) -> Spoken:
 
     Args:
         text: What was said.
-        alphabet: Other signs are words like any others.
+        alphabet: The signs to read. Other signs count as ordinary words.
 
     Example:
         >>> from turnfsm.fsm.expect.spoken import DIGITS, read
@@ -71,7 +72,7 @@ def read(text: str, alphabet: str) -> Spoken:
 
 
 def is_filler(words: Phrase) -> bool:
-    """Whether these words, if any, are only what somebody says between parts of what they dictate.
+    """Whether these words are only fillers, as in dictation. True if there are none.
 
     Args:
         words: As `words_of` gives them.
@@ -80,7 +81,7 @@ def is_filler(words: Phrase) -> bool:
 
 
 def corrected(text: str) -> bool:
-    """Whether somebody has taken back a part of what they have said.
+    """Whether the speaker has taken back a part of it.
 
     Args:
         text: What was said.
@@ -89,10 +90,10 @@ def corrected(text: str) -> bool:
 
 
 def said_for(sign: str) -> frozenset[Phrase]:
-    """What is said for a sign, in all languages.
+    """The phrases for a sign, in all languages.
 
     Args:
-        sign: A sign, or another key of `specs/spoken`.
+        sign: A sign, or any other key of `specs/spoken`.
     """
     return frozenset(phrase for phrase, meant in _lexicon().items() if sign in meant)
 
@@ -115,7 +116,7 @@ class _Reader:
         return Spoken("".join(self._signs), rest, pending, self._tens)
 
     def _step(self, at: int) -> int:
-        """Reads what stands at a place. Returns how many words it takes."""
+        """Read the phrase at an index. Returns its number of words."""
         meant, taken = self._meaning(at)
         if _filler_at(self._words, at) > taken:
             return self._skip(_filler_at(self._words, at))
@@ -152,7 +153,7 @@ class _Reader:
         self._times = 1
 
     def _meaning(self, at: int) -> tuple[tuple[str, ...], int]:
-        """What the longest known phrase at a place may mean, and its number of words."""
+        """The possible meanings of the longest phrase at an index, and its number of words."""
         for length in range(min(_LONGEST, len(self._words) - at), 0, -1):
             if meant := _lexicon().get(self._words[at : at + length]):
                 if length == 1 and len(self._words[at]) == 1:
@@ -171,7 +172,7 @@ class _Reader:
 
 
 def _filler_at(words: Phrase, at: int) -> int:
-    """The words of the longest filler at a place."""
+    """The number of words of the longest filler at an index."""
     known = phrases_of("filler")
     lengths = range(min(_LONGEST, len(words) - at), 0, -1)
     return next((n for n in lengths if words[at : at + n] in known), 0)
@@ -179,7 +180,7 @@ def _filler_at(words: Phrase, at: int) -> int:
 
 @cache
 def _lexicon() -> Mapping[Phrase, tuple[str, ...]]:
-    """What each phrase may stand for."""
+    """The possible meanings of each phrase."""
     found: dict[Phrase, list[str]] = defaultdict(list)
     for file in sorted(_SHELF.glob("*.txt")):
         for line in file.read_text(encoding="utf-8").splitlines():

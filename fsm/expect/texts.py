@@ -1,4 +1,4 @@
-"""What was said, as an e-mail address, a date, or an amount of money."""
+"""Recognises an e-mail address, a date, or an amount of money."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.([a-z]{2,})")
 _GENERIC = ("com", "org", "net", "edu", "gov", "info", "biz", "io", "ai", "app", "dev", "me")
 _NATIONAL = ("de", "fr", "es", "it", "nl", "at", "ch", "eu")
 _LAST = frozenset((*_GENERIC, *_NATIONAL))
-"""Domains after which no part of an address follows."""
+"""Domains after which an address is complete."""
 
 _SIGNS = ("@", ".", "-", "_", "+")
 _FEW = 3
-"""Words that may be a name, with which an address begins."""
+"""Words that may be the name at the beginning of an address."""
 
 _WRITTEN_DATE = re.compile(r"\b(\d{1,2}[/.-]\d{1,2}[/.-](\d{4}|\d{2})|\d{4}-\d{2}-\d{2})\b")
 _CENTURIES = ("19", "20")
@@ -42,7 +42,7 @@ def email(text: str, expected: Expectation) -> Extent:
 
 
 def date(text: str, expected: Expectation) -> Extent:
-    """A date. Whether a year follows a day and a month is not known."""
+    """A date. After a day and a month, a year may or may not follow."""
     if _WRITTEN_DATE.search(text) or contains(text, said_for("near")):
         return "unknown" if corrected(text) else "whole"
     words = words_of(text)
@@ -58,7 +58,7 @@ def date(text: str, expected: Expectation) -> Extent:
 
 
 def amount(text: str, expected: Expectation) -> Extent:
-    """An amount of money. Whether cents follow is not known."""
+    """An amount of money. Cents may or may not follow."""
     if _WRITTEN_AMOUNT.search(text) or _ends_with(text, said_for("small")):
         return "unknown" if corrected(text) else "whole"
     spoken = read(text, DIGITS)
@@ -68,7 +68,7 @@ def amount(text: str, expected: Expectation) -> Extent:
 
 
 def _joined(text: str) -> tuple[str, int]:
-    """What was said as one word, and how many words of it are neither signs nor fillers."""
+    """The text as one word, and how many of its words are neither signs nor fillers."""
     parts, unknown = [], 0
     for token in text.casefold().split():
         token = token.strip(",;:!?\"'").rstrip(".")
@@ -86,7 +86,7 @@ def _joined(text: str) -> tuple[str, int]:
 
 
 def _year(signs: str, *, day: bool) -> Extent:
-    """A month was said, and these digits: the day, if that is none of them already, and a year."""
+    """A month was said, and these digits: the day, if still missing, and a year."""
     if day:
         return "unknown" if not signs else _is_year(signs)
     if len(signs) <= 2:
@@ -106,7 +106,7 @@ def _numbers(signs: str) -> Extent:
 
 
 def _without(words: Phrase, phrases: Collection[Phrase]) -> Phrase:
-    """The words without the phrases that stand in them, the longest first."""
+    """The words without these phrases, the longest removed first."""
     left: list[str] = []
     at, longest = 0, max(map(len, phrases), default=0)
     while at < len(words):

@@ -1,4 +1,4 @@
-"""Journals: the record of one conversation, read and replayed."""
+"""Journals: reads and replays the record of one conversation."""
 
 from .errors import JournalError
 from .read import JournalReader, journal_of, parse_journal, read_journal

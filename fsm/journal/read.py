@@ -1,4 +1,4 @@
-"""Reads journals: one JSON object a line. Every problem is reported with its file and line.
+"""Reads journals: one JSON object per line. Every problem is reported with its file and line.
 
 The end of a journal may be damaged: the process was killed, or the disk was full. The undamaged
 part is read, and the damage is reported. Damage before the end is an error.
@@ -25,13 +25,13 @@ __all__ = ["JournalReader", "journal_of", "parse_journal", "read_journal"]
 logger = logging.getLogger("turnfsm")
 
 LONGEST = 1e7
-"""The most seconds that a journal may take."""
+"""The maximum length of a journal, in seconds."""
 
 
 def read_journal(path: str | Path) -> Journal:
     """Read a journal from a file.
 
-    A damaged end is left out; `Journal.damage` and a warning in the log say so.
+    A damaged end is skipped; `Journal.damage` and a logged warning say so.
 
     Args:
         path: The file.
@@ -72,7 +72,7 @@ def parse_journal(data: bytes | str, file: str = "<journal>") -> Journal:
     Raises:
         JournalError: As `read_journal`.
     """
-    # not splitlines(): JSON strings may hold U+2028, which is no end of a line here
+    # not splitlines(): JSON strings may contain U+2028, which does not end a line here
     blob = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     lines = [(n, line) for n, line in enumerate(blob.split(b"\n"), 1) if line.strip()]
     if not lines:
@@ -92,7 +92,7 @@ def parse_journal(data: bytes | str, file: str = "<journal>") -> Journal:
 
 
 def journal_of(records: Iterable[Mapping[str, Any]]) -> Journal:
-    """Make a journal of records, as a sink gets them.
+    """Make a journal from records, as a sink gets them.
 
     Raises:
         JournalError: They are not the records of a journal.
@@ -127,7 +127,7 @@ class JournalReader:
         self._lines = 0
 
     def line(self, line: bytes) -> Record | None:
-        """The record of a whole line; None for the header and for an empty line.
+        """The record of a complete line; None for the header and for an empty line.
 
         Raises:
             JournalError: As `read_journal`.
@@ -146,7 +146,7 @@ class JournalReader:
         """The record of a line that was already parsed as JSON.
 
         Args:
-            place: Where the line stands.
+            place: The file and line, for errors.
         """
         if not isinstance(fields, Mapping):
             raise JournalError(f"{place}: not a record; a journal has one JSON object a line")
@@ -172,7 +172,7 @@ _OPTIONAL_TEXT = (str, type(None))
 
 
 class _Fields:
-    """The fields of one line, taken with their types."""
+    """The fields of one line, checked for their types."""
 
     def __init__(self, place: str, fields: Mapping[str, Any]) -> None:
         self.place = place

@@ -24,10 +24,10 @@ class Entry:
         seq: Its number, from 1; entries and notes are counted together.
         t: Seconds since the runtime was made.
         trigger: The trigger or timer.
-        of: The step, turn or call that it belonged to; None if to none.
+        of: The step, turn or call that it belonged to, or None.
         facts: The facts that were true afterwards.
         verdict: The machine's answer, `Taken` or `Refused`.
-        cause: The number of the entry whose effect posted this one; None if none did.
+        cause: The number of the entry whose effect posted this one, or None.
         data: What the caller passed along with the trigger.
     """
 
@@ -57,12 +57,12 @@ class Entry:
 
 @attrs.frozen
 class Note:
-    """A record that is no trigger: a transcript, a span of audio, a tool call.
+    """A record that is not a trigger: a transcript, a span of audio, a tool call.
 
     Attributes:
         seq: Its number, from 1; entries and notes are counted together.
         t: Seconds since the runtime was made.
-        kind: What it is about, such as ``message`` or ``tool_started``.
+        kind: Its kind, such as ``message`` or ``tool_started``.
         data: The note's fields.
     """
 
@@ -82,7 +82,7 @@ Record: TypeAlias = Entry | Note
 
 @attrs.frozen
 class Snapshot:
-    """Where the machine was after an entry.
+    """The state of the machine after an entry.
 
     Attributes:
         seq: The entry's number.
@@ -101,13 +101,13 @@ class Header:
 
     Attributes:
         flow: The name of the flow.
-        initial: The state that the flow began in.
+        initial: The flow's initial state.
         started_at: When the journal began, in seconds of Unix time.
-        snapshot: Where a replay begins if the first entries are no longer kept.
-        redacted: How and under which keys the words of the conversation were removed; None if they
-            were not.
-        timers: The seconds of the timers in this session, `NEVER` for one that does not fire (null
-            in the file); empty in journals that do not say.
+        snapshot: Where a replay begins if the first entries were dropped.
+        redacted: How and under which keys the text of the conversation was removed; None if it was
+            not.
+        timers: The seconds of the session's timers, `NEVER` for one that does not fire (null in the
+            file). Empty if the journal does not say.
     """
 
     flow: str
@@ -133,12 +133,12 @@ class Header:
 
 @attrs.frozen
 class Journal:
-    """The journal of one conversation, as it was read. Times are seconds from its start.
+    """The journal of one conversation. Times are seconds since its start.
 
     Attributes:
         header: The first line.
         records: Entries and notes, in their order.
-        damage: What was lost at the end of the file, with file and line; None if nothing was.
+        damage: What was lost at the end of the file, with file and line, or None.
 
     Example:
         >>> from turnfsm import Header, Journal
@@ -157,11 +157,11 @@ class Journal:
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
-        """The records that are no triggers."""
+        """The records that are not triggers."""
         return tuple(record for record in self.records if isinstance(record, Note))
 
     def to_json(self) -> Iterator[dict[str, Any]]:
-        """One object for each line of the file."""
+        """The lines of the file, as JSON objects."""
         yield self.header.to_json()
         for record in self.records:
             yield record.to_json()

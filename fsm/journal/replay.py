@@ -1,4 +1,4 @@
-"""Runs journals again."""
+"""Replays journals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Divergence", "replay"]
 
 @attrs.frozen
 class Divergence:
-    """Where a flow decides otherwise than a journal.
+    """The first entry of a journal that a flow decides differently.
 
     Attributes:
         seq: The number of the entry.
         trigger: Its trigger.
-        expected: What the journal has: verdict, state, facts afterwards, row or reason.
-        got: What the flow gives.
+        expected: The journal's verdict, state, facts afterwards, and row or reason.
+        got: The same of the flow.
     """
 
     seq: int
@@ -38,12 +38,12 @@ class Divergence:
 def replay(journal: Journal, flow: Flow) -> Divergence | None:
     """Run the triggers of a journal through a flow, and compare every decision.
 
-    Verdict, state, facts and row of each entry are compared. If the first entries are no longer
-    kept, the replay begins at the snapshot in the header.
+    Verdict, state, facts and row of each entry are compared. If the first entries were dropped, the
+    replay begins at the snapshot in the header.
 
     Args:
         journal: The journal.
-        flow: The flow that made it, or a changed one.
+        flow: The flow that wrote it, or a changed one.
 
     Returns:
         The first difference, or None.

@@ -1,6 +1,6 @@
-"""What a journal knows of a session beside its triggers: failures, missing audio, the end.
+"""The events of a session that are not triggers: failures, missing audio, the close.
 
-Each is a note of its own kind. `session_event` makes a value of such a note.
+Each has its own kind of note in the journal. `session_event` converts such a note.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARTS: tuple[ComponentPart, ...] = get_args(ComponentPart)
 """The components of a session that can fail; ``realtime`` is a realtime model."""
 
 LONG_VOICE = 1.0
-"""Seconds of a voice from which on it had words, probably."""
+"""How long speech must last to be probably more than a noise, in seconds."""
 
 _NAMES = {"stt": "STT", "llm": "LLM", "tts": "TTS", "vad": "VAD", "realtime": "realtime model"}
 
@@ -64,7 +64,7 @@ class _Event:
     KIND: ClassVar[str]
 
     def fields(self) -> dict[str, Any]:
-        """The data of the note; what is not known is left out."""
+        """The data of the note, without unknown fields."""
         values = [(f.name, getattr(self, f.name)) for f in attrs.fields(type(self))]  # type: ignore[arg-type]
         return {name: value for name, value in values if value is not None}
 
@@ -74,14 +74,14 @@ class ComponentFailed(_Event):
     """A component has failed.
 
     Attributes:
-        part: Which one.
+        part: The kind of component.
         component: Its label, such as ``livekit.plugins.openai.stt.STT``.
         error: The class of the error.
-        recoverable: It is tried again, or another one takes over; False: it is given up.
+        recoverable: It is retried, or another component takes over. False: it has failed for good.
         status: The HTTP status, if there is one.
-        speech: The speech that it worked for, if it worked for one.
-        message: What the error says. It may contain words of the conversation, so it is left out
-            of a journal that does not contain them.
+        speech: The speech that it worked for, if any.
+        message: The error's message. It may quote the conversation, so a redacted journal does not
+            have it.
 
     Example:
         >>> from turnfsm.fsm.journal import ComponentFailed
@@ -100,7 +100,7 @@ class ComponentFailed(_Event):
 
     @property
     def name(self) -> str:
-        """The component in words, such as ``LLM``."""
+        """The component's name for people, such as ``LLM``."""
         return _NAMES[self.part]
 
     def __str__(self) -> str:
@@ -110,12 +110,12 @@ class ComponentFailed(_Event):
 
 @attrs.frozen
 class AgentEntryFailed(_Event):
-    """An agent's ``on_enter`` has raised: what it had still to do, such as its tasks, is not done.
+    """An agent's ``on_enter`` has raised, so the rest of it, such as its tasks, is not done.
 
     Attributes:
         agent: The agent's label.
         error: The class of the error.
-        message: What the error says; left out like that of `ComponentFailed`.
+        message: The error's message; redacted like that of `ComponentFailed`.
     """
 
     KIND: ClassVar[str] = "agent_entry_failed"
@@ -129,10 +129,10 @@ class AgentEntryFailed(_Event):
 
 @attrs.frozen
 class ComponentSwitched(_Event):
-    """A fallback adapter has given a component up, or uses it again.
+    """A fallback adapter has stopped using a component, or uses it again.
 
     Attributes:
-        part: Which one.
+        part: The kind of component.
         component: Its label.
         available: It is used again.
     """
@@ -145,10 +145,10 @@ class ComponentSwitched(_Event):
 
 @attrs.frozen
 class AudioStopped(_Event):
-    """No audio of the user has come for some seconds, although the microphone is on.
+    """No user audio has arrived for some seconds, although the microphone is on.
 
     Attributes:
-        since: When the last frame came, in seconds of the journal; 0 if none ever came.
+        since: When the last frame arrived, in seconds of the journal; 0 if none ever did.
     """
 
     KIND: ClassVar[str] = "audio_stopped"
@@ -157,18 +157,18 @@ class AudioStopped(_Event):
 
 @attrs.frozen
 class AudioResumed(_Event):
-    """Audio of the user comes again."""
+    """User audio arrives again."""
 
     KIND: ClassVar[str] = "audio_resumed"
 
 
 @attrs.frozen
 class VoiceUnrecognised(_Event):
-    """A voice, or several with short pauses, of which no transcript has come.
+    """Speech, perhaps with short pauses, that got no transcript.
 
     Attributes:
         since, until: When it began and ended, in seconds of the journal.
-        longest: Seconds of the longest voice without a pause: a short sound may be a noise.
+        longest: Seconds of its longest part without a pause. A short one may be a noise.
     """
 
     KIND: ClassVar[str] = "voice_unrecognised"
@@ -178,13 +178,13 @@ class VoiceUnrecognised(_Event):
 
     @property
     def long(self) -> bool:
-        """It was so long that it had words, probably."""
+        """It was long enough to be probably more than a noise."""
         return self.longest >= LONG_VOICE
 
 
 @attrs.frozen
 class ReplyText(_Event):
-    """The first text of a step's reply is there: of the model, or of the application's `say`.
+    """The first text of a step has arrived, from the model or from the application's `say`.
 
     Attributes:
         speech: The speech.
@@ -196,7 +196,7 @@ class ReplyText(_Event):
 
 @attrs.frozen
 class ReplyAudio(_Event):
-    """The first audio of a step's reply has come to the output, which may hold it.
+    """The first audio of a step has reached the output, which may hold it back.
 
     Attributes:
         speech: The speech.
@@ -208,11 +208,11 @@ class ReplyAudio(_Event):
 
 @attrs.frozen
 class Closed(_Event):
-    """The session has closed: the last record of a journal. Without it, it was cut off.
+    """The session has closed. This is the last record of a journal; without it the session crashed.
 
     Attributes:
         reason: Why, such as ``user_initiated``, ``participant_disconnected`` or ``error``.
-        error: What has failed, if the reason is an error, such as ``the LLM failed (APIError)``.
+        error: The failure, if the reason is an error, such as ``the LLM failed (APIError)``.
     """
 
     KIND: ClassVar[str] = "closed"
@@ -241,7 +241,7 @@ _KINDS: Mapping[str, type[SessionEvent]] = {kind.KIND: kind for kind in get_args
 def session_event(note: Note) -> SessionEvent | None:
     """The typed value of a note; None if the note is of another kind.
 
-    Fields that this version does not know are left out.
+    Ignores fields that this version does not know.
 
     Raises:
         TypeError: A field is missing, or of another type. The message names it.

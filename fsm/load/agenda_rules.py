@@ -1,4 +1,4 @@
-"""The table of the agenda must be total: there is no ending of a reply that it does not settle."""
+"""Checks that the agenda table is complete: it must settle every ending of a reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_agenda"]
 
 
 def check_agenda(flow: Flow, source: Source) -> Iterator[Finding]:
-    """Whatever is wrong with the agenda of a flow that has one."""
+    """All problems of a flow's agenda."""
     settle = flow.agenda.settle
     yield from _unknown(flow, source)
     if not settle:

@@ -1,4 +1,4 @@
-"""A flow that extends another one: the base's tree, changed by name.
+"""Merges a flow into the flow that it extends, by name.
 
 Mappings merge key by key; everything else replaces what the base has. What a trigger does in a
 state or a group, and a property, are replaced as a whole. A trigger is in `on`, `refuses` or
@@ -18,7 +18,7 @@ from turnfsm.fsm.source import Location, Node, Path
 __all__ = ["Merge"]
 
 _OWN = ("flow", "is", "extends")
-"""Keys that say what one file is, so that a flow does not inherit them."""
+"""Keys that describe one file, and are not inherited."""
 
 _PROPERTIES = ("never", "always", "leads_to")
 _REFUSALS = ("refuses", "ignores")
@@ -26,13 +26,13 @@ _SHORT = ("requests", "events", "actions")
 
 
 class Merge:
-    """One flow laid over its base.
+    """One flow merged over its base.
 
     Attributes:
-        findings: What cannot be changed that way.
-        removed: What the flow took away, and where it says so.
-        cut: State to the place where the flow took a way to it away.
-        added: States that the base does not have.
+        findings: The problems.
+        removed: The names that the flow removes, and where.
+        cut: The states to which the flow removes a transition, and where.
+        added: The states that the base does not have.
     """
 
     def __init__(self, base_name: str) -> None:
@@ -99,13 +99,14 @@ class Merge:
             self._cut_off(gone, where)
 
     def _cut_off(self, transitions: Node, where: Location) -> None:
-        """Nothing leads from here to where these transitions led."""
+        """Record that these transitions no longer lead to their dests."""
         found = transitions.value if isinstance(transitions.value, list) else [transitions]
         for dest in filter(None, (_field(node, "dest") for node in found)):
             self.cut[dest] = where
 
     def _move(self, state: dict[str, Node], change: dict[str, Node], path: Path) -> None:
-        """Take what the change refuses or ignores out of `on`, and what it takes out of those."""
+        """Keep each trigger in only one of `on`, `refuses` and `ignores`: the one where the change
+        puts it."""
         said = {key: change.get(key) for key in _REFUSALS}
         given = {key: {n.value: n.mark for n in _names(node)} for key, node in said.items()}
         refused = {name: mark for marks in given.values() for name, mark in marks.items()}
@@ -123,7 +124,7 @@ class Merge:
                 state[key] = Node(kept, state[key].mark, state[key].key, state[key].base)
 
     def _waive(self, properties: Node) -> Node:
-        """A flow that waives an inherited property no longer claims it."""
+        """Remove inherited properties that the flow waives."""
         waived = _keys(properties.value.get("waived"))
         for kind, items in _kinds(properties):
             gone = {name for name, node in items.value.items() if node.base and name in waived}
@@ -134,7 +135,7 @@ class Merge:
         return properties
 
     def _drop_empty(self, properties: Node | None) -> None:
-        """An inherited property about what is removed cannot be broken: it goes, too."""
+        """Remove inherited properties about removed names, as nothing can break them."""
         if properties is not None and isinstance(properties.value, dict):
             for kind, items in _kinds(properties):
                 inherited = {name: node for name, node in items.value.items() if node.base}
@@ -152,7 +153,7 @@ class Merge:
 
 
 def _is_body(path: Path) -> bool:
-    """A state or a group."""
+    """Whether the node is a state or a group."""
     return len(path) == 2 and path[0] in ("states", "groups")
 
 
@@ -165,7 +166,7 @@ def _is_property(path: Path) -> bool:
 
 
 def _is_short(path: Path) -> bool:
-    """Where a text alone says what something means."""
+    """Whether a text alone may give the description here."""
     return (len(path) == 2 and path[0] in _SHORT) or (len(path) == 3 and path[0] == "facts")
 
 
@@ -186,7 +187,7 @@ def _marked(node: Node) -> Node:
 
 
 def _names(node: Node | None) -> list[Node]:
-    """The nodes of a name or of a list of names."""
+    """The nodes of one name or of a list of names."""
     if node is None:
         return []
     if isinstance(node.value, str):
@@ -196,7 +197,7 @@ def _names(node: Node | None) -> list[Node]:
 
 
 def _keys(node: Node | None) -> set[str]:
-    """The keys that a mapping gives, not those that it removes."""
+    """The keys that a mapping sets, not those that it removes."""
     if node is None or not isinstance(node.value, dict):
         return set()
     return {name for name, child in node.value.items() if child.value is not None}
@@ -221,7 +222,7 @@ def _drop(properties: Node, kind: str, gone: set[str]) -> None:
 
 
 def _joined(base: Node, flow: Node) -> Node:
-    """The names of both, each once; a wrong value stays, so that it is reported."""
+    """The names of both, each once. A wrong value stays, so that it is reported."""
     if not _names(flow):
         return flow
     new = {node.value for node in _names(flow)}

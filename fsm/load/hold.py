@@ -14,9 +14,9 @@ __all__ = ["add_hold"]
 
 _SECTION: Path = ("hold",)
 _WITHOUT_WEIGHT = ("hold", "acknowledgement", "backchannel")
-"""The lists with which a turn still only asks the agent to wait."""
+"""The phrase lists that a turn may contain while still only asking the agent to wait."""
 _HEARD_OUT = ("tools_held", "wordless")
-"""What does not stop for words."""
+"""The facts with which the agent's speech is not interrupted."""
 _STOPS: tuple[tuple[str, Transition], ...] = (
     ("interrupted", Transition()),
     ("thinking", Transition("interrupted", ("step_running", "interruptible"))),
@@ -24,11 +24,11 @@ _STOPS: tuple[tuple[str, Transition], ...] = (
     ("paused", Transition("interrupted")),
     ("tool_running", Transition()),
 )
-"""The states beside `listening`, with what stops there so that the agent can wait."""
+"""The states besides `listening`, with the transition that stops the agent there."""
 
 
 def add_hold(parts: Parts) -> None:
-    """A turn that only asks the agent to wait sets `on_hold`. The agent begins nothing then."""
+    """A turn that only asks the agent to wait sets `on_hold`. Then the agent starts nothing."""
     if (hold := parts.file.hold) is None:
         return
     _words(parts, hold)
@@ -65,7 +65,8 @@ def add_hold(parts: Parts) -> None:
 
 
 def _words(parts: Parts, hold: Hold) -> None:
-    """What the transitions are about: the words of the user, and whether they are away."""
+    """The facts and host facts of the transitions: what the user said, and whether they are
+    away."""
     asks = "The user's turn is complete: do they only ask the agent to wait, or are they away?"
     parts.request("hold_turn", Trigger(is_=asks), _SECTION)
     parts.event("words_typed", Trigger(is_="The user has typed something."), _SECTION)
@@ -97,7 +98,7 @@ def _heard(parts: Parts, name: str, means: str, phrases: Phrases) -> None:
 
 
 def _quiet(parts: Parts) -> Names:
-    """The agent begins nothing of its own while the user is away.
+    """The agent starts nothing by itself while the user is away.
 
     Returns:
         The timers that count the silence of the user.

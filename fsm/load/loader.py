@@ -1,4 +1,4 @@
-"""Loads YAML as a flow, with every problem of a file at once."""
+"""Loads YAML as a flow, and reports all problems of a file at once."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def _on_the_shelf() -> Mapping[str, Path]:
 
 
 def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Finding]]:
-    """Read a flow from a text, with everything that is wrong with it.
+    """Read a flow from a text, with all of its problems.
 
     Args:
         text: The YAML.
-        file: The name that findings carry. A relative `extends` starts in its folder.
+        file: The file name for findings. A relative `extends` starts in its folder.
 
     Returns:
         The flow, or None if there are errors; and the findings, in the order of the lines.
@@ -98,7 +98,7 @@ def load_flow(name_or_path: str | Path) -> Flow:
 
 @cache
 def load_shipped(name: str) -> Flow:
-    """Load a flow that turnfsm itself runs, whatever files are in the current folder.
+    """Load a shipped flow, even if the current folder has a file of that name.
 
     Args:
         name: The name of a shipped flow.
@@ -115,7 +115,7 @@ def load_shipped(name: str) -> Flow:
         'utterance'
     """
     path = _on_the_shelf()[name]
-    # A shipped flow is called by its name: where it lies says nothing to the reader.
+    # A shipped flow is shown by its name: its path would tell the reader nothing.
     return _load(path, path.name)
 
 
@@ -155,14 +155,14 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
 
 
 def _follows(findings: list[Finding]) -> Callable[[Finding], bool]:
-    """Whether a problem only follows from what YAML could not read."""
+    """Whether a problem is only a consequence of a syntax error."""
     places = {finding.place for finding in findings}
     lost = any(finding.code in {"key", "merge-key"} for finding in findings)
     return lambda p: p.place in places or (lost and p.code in {"missing-key", "no-state"})
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
-    # Aliases and inheritance may show one wrong word from several sides: it is said once.
+    # Aliases and inheritance may find one mistake several times: report it once.
     unique = sorted({(f.place, f.code, f.message): f for f in findings}.values())
     if len(unique) <= MAX_FINDINGS:
         return unique
@@ -183,7 +183,7 @@ def _read_merged(
     base, problems = _read_base(extends, path, source, (*above, path))
     findings += problems
     if base is None or not isinstance(base.value, dict):
-        return base, findings  # the caller says what is wrong with a base that is no mapping
+        return base, findings  # the caller reports a base that is not a mapping
     merge = Merge(str(extends.value))
     merged = merge.merge(base, root)
     source.removed.update(merge.removed)
@@ -246,7 +246,7 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
 
 
 def _meant(path: Path) -> str:
-    """The remedy for a file that is not there."""
+    """The remedy for a missing file."""
     if path.stem in shipped_flows():
         return f"the flow that comes with turnfsm is called {path.stem!r}, without {path.suffix!r}"
     if not path.parent.is_dir():

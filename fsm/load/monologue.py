@@ -1,4 +1,4 @@
-"""The section `monologue`: the agent stops at the end of a sentence, and lets the user in."""
+"""The section `monologue`: the agent stops at the end of a sentence, and lets the user speak."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_LATER = 5.0
 
 
 def add_monologue(parts: Parts) -> None:
-    """After so long in `speaking` it looks for the end of a sentence, for some seconds."""
+    """After the limit in `speaking`, wait some seconds for the end of a sentence."""
     if (monologue := parts.file.monologue) is None:
         return
     place: Path = ("monologue",)

@@ -135,7 +135,7 @@ class _Names:
     def _key(self, path: Path, what: str, name: str) -> Iterator[Finding]:
         if name not in self._declared(what):
             found = self._unknown(path, what, name)
-            # The word stands as a key, so the caret does too.
+            # The word is a key, so the caret points at the key.
             place = self.source.at_key(path, found.message, found.remedy, code=found.code)
             yield found if found.code == "removed" else place
 
@@ -170,7 +170,7 @@ class _Names:
 
 
 def as_list(text: str) -> str:
-    """The remedy for several names that stand in one text."""
+    """The remedy for several names in one text."""
     words = [w for w in text.replace(",", " ").split() if w not in {"and", "&&", "&"}]
     if {"or", "||", "|"} & set(words):
         return "write two transitions: a list of them is tried in order"

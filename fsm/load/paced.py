@@ -1,4 +1,4 @@
-"""The key `pace`: the seconds that nobody has written change in proportion."""
+"""The key `pace`: scales the default seconds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .written import WrittenState
 __all__ = ["add_pace"]
 
 _TIMERS = ("false_interruption", "noise_limit")
-"""Silences after a sound without words. Other timers limit what others do, or a caller does not
-feel them."""
+"""Timers of silence after a noise. Other timers limit what others do, or are not noticed by a
+caller."""
 
 
 def add_pace(parts: Parts) -> None:
-    """Seconds of shipped flows follow the pace of the file; those of its sections do so, too."""
+    """Scale the seconds of shipped flows and of the file's sections by the pace of the file."""
     for name in _TIMERS:
         if name in parts.file.timers and parts.source.value(("timers", name)).page.shipped:
             parts.retime(name, parts.file.timers[name])
@@ -29,7 +29,7 @@ def add_pace(parts: Parts) -> None:
 
 
 def _patient(parts: Parts) -> Iterator[tuple[str, WrittenState]]:
-    """The states that expect something, without saying how long they wait for the rest."""
+    """The states with an expectation that has no `wait`."""
     for name, state in parts.file.states.items():
         path: Path = ("states", name, "tuning", "expect")
         if (expected := state.tuning.expect) and not parts.source.written((*path, "wait")):

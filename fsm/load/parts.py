@@ -1,4 +1,4 @@
-"""A flow as it is written, and what its sections add to it: facts, actions, timers, transitions."""
+"""A file, and what its sections add to it: facts, actions, timers, transitions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .written import FlowFile, WrittenState
 __all__ = ["Parts", "Rows"]
 
 Rows = tuple[Transition, ...]
-"""What a trigger does in a state."""
+"""The transitions of a trigger in a state."""
 
 
 @attrs.define
 class Parts:
-    """A file, and what is added to it. What the file declares itself stays.
+    """A file, and what is added to it. The file's own declarations take precedence.
 
     Attributes:
-        file: The file with what was added.
-        source: Where everything stands.
-        places: The path of each added part to the path of what it is short for.
-        paced: What follows the pace of the file, with its seconds.
+        file: The file with the additions.
+        source: The position of each part.
+        places: The path of each added part to the path of the section that adds it.
+        paced: The scaled parts, with their seconds.
     """
 
     file: FlowFile
@@ -86,13 +86,13 @@ class Parts:
         row: Transition,
         place: Path,
     ) -> None:
-        """A timer of as many seconds as are written, or else as the pace makes of `normal`."""
+        """Add a timer, with the written seconds or else with `normal` scaled by the pace."""
         if written is None and name not in self.file.timers:
             self.retime(name, normal)
         self.timer(state, name, normal if written is None else written, row, place)
 
     def retime(self, name: str, normal: float) -> None:
-        """A timer gets the seconds that the pace makes of `normal`."""
+        """Set a timer to `normal` scaled by the pace."""
         self.paced[name] = times(self.file.pace, normal)
         self._set(name, self.paced[name])
 
@@ -101,14 +101,14 @@ class Parts:
         self.file = attrs.evolve(self.file, timers=timers)
 
     def trigger(self, state: str, name: str, rows: Rows, place: Path) -> None:
-        """What a trigger does in a state from now on, if no variant has removed the state."""
+        """Add transitions of a trigger to a state, unless a variant has removed the state."""
         if (body := self.file.states.get(state)) is not None:
             if name not in body.on:
                 self.places["states", state, "on", name] = place
             self._replace(state, attrs.evolve(body, on={**body.on, name: rows}))
 
     def guard(self, state: str, fact: str, actions: Collection[object]) -> None:
-        """The transitions of a state with one of these actions need the fact to be false."""
+        """Add the fact to `unless` of a state's transitions with one of these actions."""
         if (body := self.file.states.get(state)) is None:
             return
 
@@ -124,6 +124,6 @@ class Parts:
         self.file = attrs.evolve(self.file, states={**self.file.states, state: body})
 
     def place(self, section: str, index: int) -> Path:
-        """Where a part of a section stands. A single one needs no list."""
+        """The path of a part of a section, which may be written without a list."""
         place: Path = (section, index)
         return place if self.source.written(place) else (section,)

@@ -15,7 +15,7 @@ from .written import ONE_OR_MORE, SHORT, FlowFile
 __all__ = ["MARKS", "reference", "with_reference"]
 
 MARKS = ("<!-- turnfsm schema writes from here -->", "<!-- to here -->")
-"""What a document has around the part that is generated."""
+"""The markers around the generated part of a document."""
 
 _TITLES = {
     "FlowFile": "The file",
@@ -53,7 +53,7 @@ def reference() -> str:
 
 
 def with_reference(document: str) -> str | None:
-    """The document with its generated part renewed; None when it has no such part."""
+    """The document with its generated part updated; None if it has no such part."""
     before, found, rest = document.partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not found or not end:
@@ -62,7 +62,7 @@ def with_reference(document: str) -> str | None:
 
 
 def _within(kind: type) -> Iterator[type]:
-    """The classes that a class holds, each before those that it holds itself."""
+    """The classes used in a class, each before those that it uses itself."""
     for _, hint in yaml_fields(kind):
         for inner in (hint, *get_args(hint), *(a for h in get_args(hint) for a in get_args(h))):
             if attrs.has(inner):

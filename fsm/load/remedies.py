@@ -1,4 +1,4 @@
-"""Guesses what was meant: other tools' words for our keys, and values of the wrong kind."""
+"""Guesses what was meant: other tools' names for our keys, and values of the wrong kind."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "Always": _words({"when": "conditions holds then facts", "because": "why reason"}),
     "LeadsTo": _words({"from": "source", "to": "dest", "within": "timer in", "because": "why"}),
 }
-"""Class of the flow to the words that people write there and the key that they mean."""
+"""Class of the flow to the names that people write there, and the keys that they mean."""
 
 MOVED: Mapping[tuple[str, str], str] = {
     ("Trigger", "kind"): "list it below 'requests:' or 'events:' instead",
@@ -148,13 +148,13 @@ MOVED: Mapping[tuple[str, str], str] = {
     ("Always", "name"): "write 'NAME: {...}' below 'always:' instead",
     ("LeadsTo", "name"): "write 'NAME: {...}' below 'leads_to:' instead",
 }
-"""Keys of the form before 0.1 to what replaces them."""
+"""Keys from before 0.1, with their replacements."""
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
 
 
 def mismatch_remedy(expected: str, value: Any) -> str:
-    """What to write where a value of another kind was expected; empty when nobody can know."""
+    """What to write instead of a value of the wrong kind; empty if that is unknown."""
     if isinstance(value, str):
         return _for_text(expected, value)
     if expected == "text" and isinstance(value, (bool, int, float)):

@@ -1,4 +1,4 @@
-"""From the flow as it is written to the flow as it runs: each state gets what its groups have."""
+"""Resolves a file to a flow: each state gets the transitions and settings of its groups."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Alternatives = tuple[Transition, ...]
 
 
 def resolve(file: FlowFile, source: Source, paced: Mapping[str, float]) -> Flow:
-    """The flow of a file, with the times that follow its pace. The source then knows where each
-    part of it is written."""
+    """The flow of a file, with its seconds scaled by the pace. Afterwards the source knows where
+    each part is written."""
     facts = dict(_facts(file, source))
     held = file.properties
     properties = Properties(
@@ -79,7 +79,7 @@ def _facts(file: FlowFile, source: Source) -> Iterator[tuple[str, Fact]]:
 
 
 class _State:
-    """One state under construction: what its groups say, the last word being its own."""
+    """A state under construction: its groups' declarations, overridden by its own."""
 
     def __init__(self, file: FlowFile, name: str, source: Source) -> None:
         self.file, self.name, self.source = file, name, source
@@ -139,7 +139,7 @@ class _State:
     def _table(
         self, key: str, rows: Mapping[str, tuple[Alternatives, Path]], own: Mapping[str, object]
     ) -> dict[str, Alternatives]:
-        """The state's own first, as it lists them, then what its groups add."""
+        """The state's own triggers first, in their order, then those of its groups."""
         for name, (_rows, where) in rows.items():
             if where[0] == "groups":
                 self.source.alias(("states", self.name, key, name), where)

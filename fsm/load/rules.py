@@ -1,4 +1,4 @@
-"""Finds contradictions, parts without any effect, and impossible values."""
+"""Finds contradictions, parts without effect, and impossible values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROPERTIES = ("never", "always", "leads_to")
 
 
 def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
-    """Whatever is wrong with a flow whose names may all be declared."""
+    """The problems of a flow besides undeclared names."""
     checks = (
         _spelling,
         _kind,
@@ -146,7 +146,7 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
     for name, seconds in flow.timers.items():
         path: Path = ("timers", name)
         yield from _range(path, name, seconds, source)
-        # A variant that removes a state need not remove its timers as well.
+        # A variant that removes a state need not remove the state's timers.
         if name not in used and not source.inherited(path):
             remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
             message = f"timer {quoted(name)} is used by no state"
@@ -211,7 +211,7 @@ def _restarts(flow: Flow, row: Row, source: Source) -> Iterator[Finding]:
         message = "a transition with 'dest' starts every timer, and 'restarts' names some"
         remedy = "remove 'dest' or 'restarts'"
         yield source.at_key((*row.path, "restarts"), message, remedy, code="contradiction")
-    # A variant that takes a timer away need not change what restarted it.
+    # A variant that removes a timer need not change the transitions that restart it.
     for index, timer in enumerate(() if source.inherited(row.path) else row.transition.restarts):
         if timer in flow.timers and timer not in flow.states[row.source].after:
             message = f"timer {quoted(timer)} does not run in state {quoted(row.source)}"

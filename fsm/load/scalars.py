@@ -18,10 +18,10 @@ _NUMBER = re.compile(r"[-+.0-9a-fA-FxoEe]+")
 
 
 def plain_value(text: str) -> Any:
-    """What a scalar without quotes means in YAML 1.2: null, a truth value, a number, or text.
+    """The value of an unquoted scalar in YAML 1.2: null, a boolean, a number, or text.
 
     Raises:
-        ValueError: It is a number of more than 40 characters.
+        ValueError: The number has more than 40 characters.
     """
     if _NULL.fullmatch(text):
         return None

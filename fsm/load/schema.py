@@ -1,7 +1,7 @@
-"""JSON Schema for editors, from the classes that a flow is made of.
+"""Generates the JSON Schema for editors from the classes of a flow.
 
-What the schema rejects, the loader rejects; the loader also knows names. A key may be null in a
-flow that extends another, where it removes what the base has.
+The loader rejects everything that the schema rejects, and also checks names. In a flow that extends
+another one, a key may be null, which removes the base's value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def flow_schema() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     root = _object(FlowFile, definitions)
     root["required"] = ["flow"]
-    # A flow that extends another has the rest from there.
+    # A flow that extends another one inherits the rest.
     root["if"] = {"required": ["extends"]}
     root["else"] = {"required": ["flow", "initial", "states"]}
     head = {"$schema": _DIALECT, "title": "turnfsm flow"}
@@ -44,7 +44,7 @@ def flow_schema() -> dict[str, Any]:
 
 
 def yaml_fields(kind: type) -> list[tuple[attrs.Attribute[Any], Any]]:
-    """The fields of a class that stand in YAML, each with its type."""
+    """The fields of a class that may be written in YAML, each with its type."""
     hints = get_type_hints(kind)
     return [(f, hints[f.name]) for f in attrs.fields(kind) if not f.metadata.get("internal")]
 
@@ -106,7 +106,7 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _reference(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     if kind.__name__ not in definitions:
-        definitions[kind.__name__] = {}  # taken before it is filled, should a class hold itself
+        definitions[kind.__name__] = {}  # first, in case a class contains itself
         definitions[kind.__name__] = _object(kind, definitions)
     return {"$ref": f"#/definitions/{kind.__name__}"}
 

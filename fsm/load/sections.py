@@ -1,7 +1,7 @@
-"""What the sections of a flow are short for: timers, facts, actions, transitions.
+"""Expands the sections of a flow into timers, facts, actions and transitions.
 
-They are added when a flow is loaded. So the proof, the diagram and the runtime know only these.
-What the file itself declares comes first.
+This happens when a flow is loaded, so the proof, the diagram and the runtime see only the expanded
+form. The file's own declarations come first.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "monologue": ("speaking", add_monologue),
     "hold": ("listening", add_hold),
 }
-"""Each section with the state that it needs, and what adds what it is short for."""
+"""Each section, with the state that it needs and the function that expands it."""
 
 
 def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
-    """What is wrong with the sections, beside what is wrong with what they are short for."""
+    """The problems of the sections, besides those of their expansions."""
     for section, (state, _) in _SECTIONS.items():
         if getattr(file, section) and state not in file.states:
             message = f"{section!r} needs the state {quoted(state)}"
@@ -47,7 +47,7 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 
 def with_sections(file: FlowFile, source: Source) -> Parts:
-    """The file with what the sections are short for, and where each part of that is written."""
+    """The file with its sections expanded, and where each added part is written."""
     parts = Parts(file, source)
     add_pace(parts)
     for section, (state, add) in _SECTIONS.items():

@@ -48,7 +48,7 @@ def add_fillers(parts: Parts) -> None:
 
 
 def _end_of_filler(parts: Parts, section: Path) -> None:
-    """A reply that has begun waits for a filler, at most for the timer `filler_end`."""
+    """A reply that has begun waits for the end of a filler, at most for the timer `filler_end`."""
     ready = "A reply has begun, and waits for the end of what a section lets the agent say."
     parts.event("reply_ready", Trigger(is_=ready, of="step"), section)
     parts.fact("step", "reply_waits", Fact(set_by=("reply_ready",)), section)
@@ -96,18 +96,18 @@ def add_silence(parts: Parts) -> None:
 
 
 def _said(names: Names) -> Names:
-    """The last one of these was said."""
+    """The fact that the last of these was said."""
     return tuple(f"{name}_said" for name in names[-1:])
 
 
 def _of_same_tools(names: Names, fillers: tuple[Filler, ...], filler: Filler) -> Names:
-    """Those of the first fillers that are for the same tools."""
+    """The earlier fillers for the same tools."""
     pairs = zip(names, fillers, strict=False)
     return tuple(name for name, other in pairs if other.tools == filler.tools)
 
 
 def _also_restarting(rows: Rows, timers: Names) -> Rows:
-    """The same transitions; the silence is counted from this trigger on."""
+    """The same transitions, which also restart the silence at this trigger."""
     counted = tuple(
         row if row.dest else attrs.evolve(row, restarts=(*row.restarts, *timers)) for row in rows
     )

@@ -1,4 +1,4 @@
-"""Plain data to the classes of a flow: cattrs collects every error with its path."""
+"""Converts plain data to the classes of a flow. cattrs collects every error with its path."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
             value = {"is": value}
         if not isinstance(value, dict):
             raise _Mismatch(expected, value, _as_field(kind, value))
-        # An optional key with nothing behind it, as left by commenting lines out, is not there.
+        # An optional key without a value counts as missing: commenting out lines leaves such keys.
         given = {k: v for k, v in value.items() if v is not None or k not in optional}
         return inner(given, cl)
 
@@ -163,7 +163,7 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
 
 
 def _as_field(kind: Any, value: Any) -> str:
-    """The field that a lone value was probably meant for."""
+    """The field that a single value was probably meant for."""
     if kind is Monologue and type(value) in (int, float):
         return f"write {{after: {value}}}"
     if not isinstance(value, str) or not value or ":" in value:
@@ -248,7 +248,7 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
         remedy = MOVED.get((exc.cl.__name__, key), remedy)
         yield source.at_key((*path, key), message, remedy, code="unknown-key")
     for sub in exc.exceptions:
-        # A missing key that stands there misspelt is one mistake, not two.
+        # A missing key that is only misspelt is one mistake, not two.
         misspelt = isinstance(sub, KeyError) and sub.args[0] in meant.values()
         if not misspelt and not isinstance(sub, ForbiddenExtraKeysError):
             yield from _explain(sub, source, (*path, *_step(sub, exc)))
@@ -269,7 +269,7 @@ def _keyless(key: str) -> str:
 
 
 def _step(exc: BaseException, group: BaseException) -> Path:
-    """What cattrs noted: the attribute (by its YAML name), the key or the index."""
+    """The path step in cattrs' note: the attribute (by its YAML name), the key or the index."""
     for note in getattr(exc, "__notes__", ()):
         if hasattr(note, "name"):
             return (_yaml_word(group, note.name),)

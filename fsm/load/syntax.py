@@ -17,7 +17,7 @@ _SPACES = "YAML is indented with spaces: use two"
 _APOSTROPHE = "write '' for an apostrophe inside quotes"
 _NEIGHBOUR = "indent it like the other keys of its block"
 
-# The words of libyaml and of PyYAML's own parser, and ours: message, remedy. {c} is the character.
+# The messages of libyaml and of PyYAML's own parser, and ours with a remedy. {c} is the character.
 _PROBLEMS = (
     ("found a tab character", "a tab indents this line", _SPACES),
     ("mapping values are not allowed", "':' cannot stand here", _QUOTE),
@@ -120,7 +120,7 @@ def _character(mark: Location) -> str:
 
 
 def _place(page: Page, where: yaml.Mark | None) -> Location:
-    """Where the parser was; at the end of the text, its last line that says something."""
+    """The parser's position; at the end of the text, the last line with content."""
     if where is None:
         return Location(page)
     line, column = where.line + 1, where.column + 1

@@ -1,4 +1,4 @@
-"""How a flow is written: the sections of the file, and groups of states.
+"""The written form of a flow: the sections of the file, and groups of states.
 
 The JSON Schema and the reference of all keys are made from these classes.
 """
@@ -48,13 +48,13 @@ __all__ = [
 ]
 
 EVERY_STATE = "all"
-"""The group that every state is in, but for final ones."""
+"""The group of all states except final ones."""
 
 HOST = "host"
-"""The section of the facts that the host is asked for."""
+"""The section of the host facts."""
 
 SHORT = (Trigger, Action, Fact)
-"""What may be given as a text alone: the text is what it means."""
+"""A declaration that may be a text alone, which is its description."""
 
 _TEXTS = "The text; of several texts, the next one each time."
 _ON = "Trigger to transition; a list is tried in order, the first whose guard holds is taken."
@@ -172,7 +172,7 @@ class Hold:
 
 
 ONE_OR_MORE = (Transition, Filler, Reprompt)
-"""A single one may be given without a list."""
+"""A single one may be written without a list."""
 
 
 @attrs.frozen

@@ -17,7 +17,7 @@ _SCOPES = ("session", HOST)
 
 
 def check_written(file: FlowFile, source: Source) -> Iterator[Finding]:
-    """Problems that are gone, or cannot be located, once the states have what groups say."""
+    """Problems that vanish, or cannot be located, once groups are resolved into states."""
     checks = (
         _sections,
         _scopes_of_facts,
@@ -128,7 +128,8 @@ def _bodies(file: FlowFile, source: Source) -> Iterator[Finding]:
 def _named(
     body: Group | WrittenState, path: Path, what: str, file: FlowFile, source: Source
 ) -> Iterator[Finding]:
-    """`refuses` is for requests, `ignores` for events; a trigger is in one place only."""
+    """Check that `refuses` lists requests, `ignores` lists events, and each trigger is in one place
+    only."""
     for key, verb, right, wrong, other in (
         ("refuses", "refuses", file.requests, file.events, "ignores"),
         ("ignores", "ignores", file.events, file.requests, "refuses"),

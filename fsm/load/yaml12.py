@@ -37,9 +37,9 @@ _PLAIN_TAGS = ("map", "seq", "str", "int", "float", "bool", "null")
 
 
 def read_nodes(page: Page) -> tuple[Node | None, list[Finding]]:
-    """The root of a text, and what is wrong with it as YAML.
+    """The root node of a text, and its YAML problems.
 
-    The root is None where the text could not be read at all; the findings then say why.
+    The root is None if the text could not be read at all; the findings say why.
     """
     composer = _Composer(page)
     try:
@@ -164,7 +164,7 @@ class _Composer:
         if not event.implicit[0]:
             return event.value
         if event.value == "":
-            node.mark = node.key  # nothing is written there: the key is what can be seen
+            node.mark = node.key  # the value is empty, so point at the key
         try:
             return plain_value(event.value)
         except ValueError:
@@ -205,7 +205,8 @@ def _check_size(mark: Location, count: int, depth: int) -> None:
 
 
 def unfold(root: Node, source: Source) -> Any:
-    """Plain data of a tree whose aliases may share nodes; the source then knows every place.
+    """The plain data of a tree whose aliases may share nodes. Afterwards the source knows every
+    place.
 
     Raises:
         Unreadable: The tree unfolds to more than a flow may be.
