@@ -70,10 +70,10 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "unread": "A fact that no guard and no property reads.",
         "never-cleared": "A fact that stays true forever once it is set.",
         "restarted": "A limit that an event starts again, so that it does not limit the state.",
-        "agenda": "Something that the agent owes the user can be forgotten, or comes twice.",
+        "agenda": "An obligation of the agent can be forgotten, or is delivered twice.",
         "vocabulary": "A built-in property needs a trigger or a state that the flow lacks.",
         "waived": "`waived` names a property that cannot be waived, or gives no reason.",
-        "felt": "An edit that a caller suffers from, though the flow is proved.",
+        "felt": "An edit that is worse for callers, though the flow is proved.",
         "not-proved": "The flow is too large: not every configuration was visited.",
     }
 )

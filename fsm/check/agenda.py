@@ -56,16 +56,16 @@ AGENDA: Mapping[str, str] = MappingProxyType(
         "that the user must hear.",
         "nothing_unheard_is_dropped": "Nothing leaves the agenda before the user has heard a part "
         "of it.",
-        "no_claim_without_a_reply": "What is claimed, is claimed by a live reply.",
-        "what_was_stopped_stays_stopped": "What the application has stopped, or the user after a "
-        "part of it, starts no reply by itself.",
+        "no_claim_without_a_reply": "Every claim belongs to a live reply.",
+        "what_was_stopped_stays_stopped": "What the application has interrupted, or the user "
+        "after hearing a part of it, starts no reply by itself.",
         "what_fails_is_not_retried_for_ever": "After two replies that have failed in the same way, "
-        "nothing is asked for it by itself.",
+        "no further one is started for it.",
         "an_utterance_is_answered_once": "No utterance is answered by two replies.",
         "no_call_is_made_twice": "A model that believes its conversation makes no call twice.",
         "a_result_is_delivered_once": "No result is delivered by two replies.",
-        REST: "While the user says nothing and no reply is live, what is open is asked for within "
-        "the seconds of timers, whatever sounds without words come.",
+        REST: "While the user says nothing and no reply is live, a reply to what is open is "
+        "requested within the seconds of timers, whatever noises come.",
     }
 )
 """The properties of an agenda, and what each means."""

@@ -142,7 +142,7 @@ PROPERTIES: dict[str, Builtin] = {
         Builtin(
             "no_request_before_the_results",
             "The LLM is not asked while a tool result, or the heard part of an interrupted reply, "
-            "is not in the conversation; nor ahead, while earlier words of the user are not.",
+            "is not in the conversation; nor preemptively, while an earlier user message is not.",
             ("tool_ended", "results_committed"),
         ),
         Builtin(
@@ -158,10 +158,9 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "no_dead_floor",
-            "Unless a step goes on, timers lead from everywhere to listening, or a timer reports "
-            "again and again what is waited for, and that is true; if all limits are set, they "
-            "lead to listening. A reply that is ready, or was paused, is heard whatever sounds "
-            "without a transcript come.",
+            "Unless a step continues, timers lead from everywhere to listening, or a timer keeps "
+            "reporting the true cause of the wait; if all limits are set, they lead to listening. "
+            "A reply that is ready or paused is heard, whatever noises come.",
             states=("listening",),
         ),
         Builtin(

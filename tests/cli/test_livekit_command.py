@@ -67,7 +67,7 @@ def test_a_wheel_is_looked_at(renamed: str, capsys: pytest.CaptureFixture[str]) 
     assert run(renamed) == 1
     printed = capsys.readouterr().out
     assert printed.startswith("livekit-agents 1.8.99: ")
-    assert "lost: the flow decides whether a turn that ends is answered now (commits)" in printed
+    assert "lost: the flow decides whether a completed turn is answered now (commits)" in printed
     assert f"  - the method AgentActivity.{RENAMED} is missing" in printed
     assert livekit.agents.__version__ != "1.8.99"
 
