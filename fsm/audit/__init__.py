@@ -1,4 +1,4 @@
-"""Judges sessions by what they have recorded: LiveKit's events, spans, journals."""
+"""Finds failures in recorded sessions: LiveKit's events, spans, journals."""
 
 from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording

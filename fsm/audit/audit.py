@@ -1,4 +1,4 @@
-"""Judges a session by what it has recorded, no matter which library made it."""
+"""Finds failures in a recorded session, no matter which library recorded it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Gap:
     """A silence of more than 2 s.
 
     Attributes:
-        start, end: When, in seconds.
+        start, end: In seconds.
         cause: ``tool_running``, ``thinking`` (LLM or TTS; the events do not say which) or
             ``nothing_asked``. For a journal, a cause of `Silence`.
     """
@@ -49,13 +49,13 @@ class Gap:
 
 @attrs.frozen
 class Audit:
-    """What was found in one session.
+    """The findings of one session.
 
     Attributes:
-        of: What was read: ``recording``, ``spans`` or ``journal``.
+        of: The kind of file: ``recording``, ``spans`` or ``journal``.
         findings: The failures, in the order of time. For a journal: the outages.
-        broken: For a journal: the properties of its flow that are broken, and the places where the
-            flow decides otherwise than the journal, a sentence each.
+        broken: For a journal: one sentence for each broken property of its flow, and for each entry
+            that the flow decides differently.
         silences: The silences of more than 2 s.
         panel: The panel of tau-voice.
         spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
@@ -77,14 +77,14 @@ class Audit:
 
     @property
     def properties(self) -> tuple[str, ...]:
-        """Those of the ten properties of a turn that were broken."""
+        """Which of the ten properties of a turn were broken."""
         told = [finding.property for finding in self.findings if finding.property]
         named = (line.split(": ")[1] for line in self.broken if line.count(": ") > 1)
         return tuple(dict.fromkeys([*told, *(name for name in named if name.isidentifier())]))
 
 
 def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
-    """Judge a session by a file: a recording, spans, or a journal.
+    """Audit the session in a file: a recording, spans, or a journal.
 
     Args:
         path: The file.
@@ -95,7 +95,7 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         What was found.
 
     Raises:
-        JournalError: The file is none of them.
+        JournalError: The file is none of these.
 
     Example:
         >>> from turnfsm.audit import audit_file
@@ -141,7 +141,7 @@ def audit_recording(
     of: Literal["recording", "spans"] = "recording",
     flow: Flow | None = None,
 ) -> Audit:
-    """Judge a session by its public events.
+    """Audit a session by its public events.
 
     Args:
         recording: The events.
@@ -166,7 +166,7 @@ def audit_recording(
 
 
 def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
-    """Judge a session by its journal.
+    """Audit a session by its journal.
 
     Args:
         journal: The journal.
@@ -206,7 +206,7 @@ def _gap(silence: Silence) -> Gap:
 
 
 def _gaps(facts: Facts) -> Iterator[Gap]:
-    """Between one who speaks and the next; before the first and after the last nobody waits."""
+    """The gaps between two speeches. Silence before the first and after the last does not count."""
     spoken = sorted((*facts.user, *facts.heard), key=lambda span: span.start)
     if not spoken:
         return

@@ -1,4 +1,4 @@
-"""What a flow decides where a session that it does not govern has failed."""
+"""What a flow would have decided at the failures of a session that it did not govern."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ROUNDING = 1e-6  # seconds; some times are differences
 def decided(
     found: Iterable[tuple[AuditFinding, tuple[str, ...]]], recording: Recording, flow: Flow
 ) -> tuple[AuditFinding, ...]:
-    """Replay a recording through a flow, and add to each finding what the flow decides there.
+    """Replay a recording through a flow, and add the flow's decision to each finding.
 
     Args:
-        found: The findings in the order of time, each with what the flow is asked.
+        found: The findings in the order of time, each with the triggers to look for.
         recording: The events.
         flow: The flow of the turn. The flow `session` is the shipped one.
     """
@@ -67,7 +67,7 @@ def _agent_state(follower: Follower) -> Decision | None:
 
 
 def _verdict(follower: Follower, names: list[str], at: float) -> Decision | None:
-    """A refusal, if there is one at that moment; otherwise what was decided then or last."""
+    """A refusal at that moment, if there is one; otherwise the latest decision."""
     flow = follower.flow
     said = [follower.said[name] for name in names if name in follower.said]
     given = [verdict for t, verdict in said if abs(t - at) <= AT_ONCE]

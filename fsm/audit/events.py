@@ -24,8 +24,8 @@ class Recorded:
         t: Seconds since the recording began.
         name: LiveKit's name of the event, or ``speech_done``, ``speech_interrupted``,
             ``playback_started`` or ``playback_finished`` for speeches and the audio output.
-        fields: The event's fields, without the words of the conversation.
-        line: Its line in the file; 0 if it was made of something else.
+        fields: The event's fields, without the text of the conversation.
+        line: Its line in the file; 0 if it is not from a recording.
     """
 
     t: float
@@ -65,7 +65,7 @@ class Recording:
 
 
 def parse_recording(data: bytes, file: str | Path) -> Recording:
-    """Read what `EventRecorder` has written. A last line that was cut off is left out.
+    """Read a file of `EventRecorder`. An incomplete last line is skipped.
 
     Args:
         data: The bytes of the file.

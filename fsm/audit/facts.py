@@ -1,4 +1,4 @@
-"""What a recording says as a whole: who spoke when, which speeches and calls there were."""
+"""Combines a recording's events: who spoke when, and which speeches and calls there were."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Call", "Facts", "Span", "Speech", "facts_of"]
 
 @attrs.frozen
 class Span:
-    """A span of time; `end` is the end of the recording if it had not ended.
+    """A span of time. If it is open, `end` is the end of the recording.
 
     Attributes:
         cut: Playout was interrupted.
-        open: It had not ended.
+        open: It has no end in the recording.
     """
 
     start: float
@@ -26,18 +26,17 @@ class Span:
     open: bool = False
 
     def holds(self, t: float) -> bool:
-        """Whether a moment falls into it."""
+        """Whether a moment is inside the span."""
         return self.start <= t <= self.end
 
 
 @attrs.define
 class Speech:
-    """A reply, or what the application had said.
+    """A reply, or a text of the application.
 
     Attributes:
-        interruptible: It may be interrupted; False also where the recording does not say it.
-        asked: When its requests to the model began; empty if there is none, or if none is
-            reported.
+        interruptible: It may be interrupted; False if the recording does not say so.
+        asked: When its requests to the model began; empty if there are none, or none is reported.
     """
 
     id: str
@@ -54,7 +53,7 @@ class Call:
     """A tool call.
 
     Attributes:
-        committed: When its result stood in the conversation.
+        committed: When its result was added to the conversation.
     """
 
     id: str
@@ -64,13 +63,13 @@ class Call:
     committed: float | None = None
 
     def runs_at(self, t: float) -> bool:
-        """Whether its tool runs."""
+        """Whether its tool is running then."""
         return self.started <= t and (self.ended is None or t < self.ended)
 
 
 @attrs.frozen
 class Facts:
-    """All of it, in the order of happening."""
+    """Everything in a recording, in chronological order."""
 
     user: tuple[Span, ...]
     heard: tuple[Span, ...]
@@ -90,7 +89,7 @@ class Facts:
 
 
 def facts_of(recording: Recording) -> Facts:
-    """Put a recording together."""
+    """Combine the events of a recording."""
     states = tuple((e.t, e.text("new")) for e in recording.named("agent_state_changed"))
     return Facts(
         user=tuple(_user(recording)),

@@ -1,4 +1,4 @@
-"""Follows a session that no flow governs: what it has recorded becomes triggers of a flow."""
+"""Follows a session that no flow governs, by translating its events to triggers of a flow."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Triggers(Protocol):
     """Translates events to the triggers of one kind of flow."""
 
     def hear(self, event: Recorded) -> None:
-        """Post what an event stands for."""
+        """Post the triggers of an event."""
 
     def host_facts(self) -> Mapping[str, bool]:
-        """The host facts that are known; the others are false."""
+        """The known host facts; all others are false."""
 
 
 class TurnTriggers:
     """The triggers of a flow of the kind ``turn``.
 
-    Public events do not say everything. A reply is taken to hold the floor from its turn in the
-    order in which replies are asked for, until it is done or waits for its tools. A turn of the
-    user is taken to be complete when a reply to its words is asked for, when an earlier reply is
-    interrupted for them, or when its message is in the conversation.
+    Public events do not say everything, so two things are assumed. Replies take the floor in the
+    order of their requests, and hold it until they are done or wait for their tools. A user turn is
+    complete when a reply to it is requested, when an earlier reply is interrupted for it, or when
+    its message is in the conversation.
 
     Args:
         post: Decides on a trigger, with the ``of`` that it belongs to.
@@ -41,18 +41,18 @@ class TurnTriggers:
 
     def __init__(self, post: Post) -> None:
         self._post = post
-        self._interruptible: dict[str, bool] = {}  # of each speech that is not done
+        self._interruptible: dict[str, bool] = {}  # for each speech that is not done
         self._speculative: list[str] = []  # until the turn is committed
         self._queue: list[str] = []
         self._holder: str | None = None
         self._in_tools: list[str] = []
         self._calls: set[str] = set()
         self._in_step = self._heard = self._cut = self._user_speaks = False
-        self._words: float | None = None  # when the last words came that no turn has yet
-        self._spoke = self._answered = False  # since the last turn: a voice, a reply to it
+        self._words: float | None = None  # when the last transcript arrived that is in no turn yet
+        self._spoke = self._answered = False  # since the last turn: speech, a reply to it
 
     def hear(self, event: Recorded) -> None:
-        """Post what an event stands for."""
+        """Post the triggers of an event."""
         match event.name:
             case "user_state_changed":
                 self._user(event.text("new") == "speaking")
@@ -85,7 +85,8 @@ class TurnTriggers:
                     self._pass_floor_on()
 
     def host_facts(self) -> Mapping[str, bool]:
-        """An output is taken to be able to wait and to pause, a reply to be asked for again."""
+        """Assumes that the output can be held and paused, and that a reply can be requested
+        again."""
         usual = ("holdable", "pausable", "results_at_hand", "can_ask_anew")
         return {
             "interruptible": self._interruptible.get(self._holder or "", True),
@@ -111,7 +112,7 @@ class TurnTriggers:
         if event.text("source") != "say":
             if words is not None:
                 self._commit()
-            elif self._spoke and not self._user_speaks:  # a realtime model: words come later
+            elif self._spoke and not self._user_speaks:  # a realtime model: no transcript yet
                 self._answered = True
             self._post("reply", None)
         self._queue.append(speech)
@@ -165,7 +166,7 @@ class TurnTriggers:
 
     def _playback_started(self) -> None:
         self._heard = True
-        if self._holder is None and self._speculative:  # it waits for a message that comes late
+        if self._holder is None and self._speculative:  # it waits for a late message
             self._queue.append(self._speculative.pop(0))
             self._pass_floor_on()
         elif self._cut and self._queue:
@@ -193,21 +194,21 @@ class TurnTriggers:
                 self._post("tools_drained", None)
 
     def _wait_for_tools(self) -> None:
-        """A reply that has called tools, and of which nothing is heard, has no step meanwhile."""
+        """A reply that has called tools and is not playing has no step until they end."""
         if self._calls and self._holder is not None and not self._heard and not self._cut:
             self._in_tools.append(self._holder)
             self._end_step()
 
 
 class SessionTriggers:
-    """The triggers of the flow `session`. While a handoff is under way, nothing is at rest."""
+    """The triggers of the flow `session`. It is not at rest during a handoff."""
 
     def __init__(self, post: Post) -> None:
         self._post = post
         self._began = False
 
     def hear(self, event: Recorded) -> None:
-        """Post what an event stands for."""
+        """Post the triggers of an event."""
         if event.text("type") == "agent_handoff":
             self._post("chain_moved" if self._began else "session_started", None)
             self._began = True
@@ -215,7 +216,7 @@ class SessionTriggers:
             self._post("close_requested", None)
 
     def host_facts(self) -> Mapping[str, bool]:
-        """None is known."""
+        """No host fact is known."""
         return {}
 
 
@@ -227,7 +228,7 @@ class Follower:
         triggers: Translates the events.
 
     Attributes:
-        said: The last verdict of each trigger, and when it was given.
+        said: The last verdict of each trigger, and its time.
     """
 
     def __init__(self, flow: Flow, triggers: Callable[[Post], Triggers]) -> None:
@@ -242,16 +243,16 @@ class Follower:
 
     @property
     def state(self) -> str:
-        """The state that the flow would hold."""
+        """The state that the flow would be in."""
         return self._machine.state
 
     def hear(self, event: Recorded) -> None:
-        """Go on to the next event."""
+        """Process the next event."""
         self.go_to(event.t)
         self._triggers.hear(event)
 
     def go_to(self, t: float) -> None:
-        """Fire the timers that end until then."""
+        """Fire the timers that are due until then."""
         while self._due and min(self._due.values()) <= t:
             timer = min(self._due, key=lambda name: self._due[name])
             self._now = self._due.pop(timer)
@@ -260,7 +261,7 @@ class Follower:
         self._now = t
 
     def ask(self, trigger: str) -> Verdict:
-        """What the flow answers now. Nothing changes."""
+        """What the flow would answer now. Changes nothing."""
         self._answer()
         return self._machine.ask(trigger)
 
@@ -270,7 +271,7 @@ class Follower:
             self._fire_late()
 
     def _fire_late(self) -> None:
-        """A timer whose guard did not hold fires as soon as it does."""
+        """Fire a due timer as soon as its guard holds."""
         while (timer := next(filter(self.ask, self._late), None)) is not None:
             del self._late[timer]
             self._decide(timer, None)

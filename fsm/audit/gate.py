@@ -20,19 +20,19 @@ _SILENCE = "silence:"
 
 
 class GateError(TurnfsmError):
-    """A gate names what an audit cannot find."""
+    """A gate has a name that no finding can have."""
 
     exit_status = 2
 
 
 @attrs.frozen
 class Gate:
-    """What a session must not have.
+    """The findings that fail a session.
 
     Attributes:
-        names: The letter of a class of failures (docs/failures.md), one of the ten properties of a
-            turn, or ``any`` for each finding.
-        silence: Seconds; a longer silence fails.
+        names: Letters of classes of failures (docs/failures.md), properties of a turn, or ``any``
+            for every finding.
+        silence: The longest silence that passes, in seconds.
     """
 
     names: frozenset[str] = frozenset({_ANY})
@@ -40,16 +40,16 @@ class Gate:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Gate:
-        """Read a gate as the command line has it.
+        """Parse a gate of the command line.
 
         Args:
-            words: Names, or ``silence:SECONDS``. Without any, each finding fails.
+            words: Names, or ``silence:SECONDS``. If empty, every finding fails.
 
         Returns:
             The gate.
 
         Raises:
-            GateError: Nothing that is found has such a name, or the seconds are no number.
+            GateError: No finding can have such a name, or the seconds are not a number.
 
         Example:
             >>> from turnfsm.audit import Gate
@@ -66,13 +66,13 @@ class Gate:
         return cls(frozenset(names), silence) if names or silence < math.inf else cls()
 
     def failed_by(self, audit: Audit) -> tuple[str, ...]:
-        """What of an audit fails the gate.
+        """The findings of an audit that fail the gate.
 
         Args:
-            audit: What was found in a session.
+            audit: The findings of a session.
 
         Returns:
-            A line each; empty if the session passes.
+            One line for each; empty if the session passes.
         """
         broken = [line for line in audit.broken if _ANY in self.names or self._names_in(line)]
         return (

@@ -1,4 +1,4 @@
-"""Audits as JUnit XML, which CI systems show as tests."""
+"""Writes audits as JUnit XML, which CI systems show as tests."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def as_junit(audits: Sequence[tuple[str, Audit]], gate: Gate) -> str:
     """Write audits as JUnit XML: a test for each session, which fails if the gate does.
 
     Args:
-        audits: The name of each file, and what was found in it.
-        gate: What fails a session. Other findings are in the output of its test.
+        audits: The name of each file, and its audit.
+        gate: The findings that fail a session. Others are in the output of its test.
 
     Returns:
         The XML.

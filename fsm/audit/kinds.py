@@ -1,4 +1,4 @@
-"""How often each kind of failure was found, and what it cost the users."""
+"""Counts findings by kind, with the silence that they cost users."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Kind:
     Attributes:
         failure: The letter of its class in docs/failures.md; empty if it has none.
         property: The one of the ten properties that forbids it; empty if none does.
-        findings: How many were found.
-        sessions: In how many sessions.
-        silence: Seconds of silence in which, or within 1 s before which, they were found. A silence
-            counts once.
+        findings: The number of findings.
+        sessions: The number of sessions with such findings.
+        silence: Seconds of the silences that contain such a finding, or begin within 1 s after one.
+            Each silence counts once.
     """
 
     failure: str
@@ -37,10 +37,10 @@ def kinds_of(audits: Iterable[Audit]) -> tuple[Kind, ...]:
     """Count the findings of sessions by kind.
 
     Args:
-        audits: What was found in each session.
+        audits: The audit of each session.
 
     Returns:
-        The kinds, the one that cost the most silence first; then by findings.
+        The kinds, sorted by silence, then by number of findings, the largest first.
 
     Example:
         >>> from turnfsm.audit import audit_recording, kinds_of, parse_recording

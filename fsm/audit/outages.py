@@ -1,4 +1,4 @@
-"""Outages in a journal: components that were given up, lost turns, voices without a transcript."""
+"""Finds outages in a journal: components that failed for good, lost turns, missing transcripts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .rules.outages import given_up
 __all__ = ["outages_in"]
 
 SEVERAL = 2
-"""Long voices in a row without a transcript: one may be a noise."""
+"""How many long utterances in a row without a transcript are an outage; a single one may be a
+noise."""
 
 
 def outages_in(figures: Figures) -> tuple[AuditFinding, ...]:
-    """What has failed in a conversation, each outage once, in the order of time."""
+    """The outages of a conversation, each once, in the order of time."""
     kinds = (_given_up, _entries, _unrecognised, _lost_turns, _closed)
     found = [finding for kind in kinds for finding in kind(figures)]
     return tuple(sorted(found, key=lambda finding: finding.at))

@@ -1,7 +1,6 @@
-"""Checks the properties of a flow against a journal: what has happened, not what may happen.
+"""Checks the properties of a flow against a journal, that is, for one conversation.
 
-The rules are those of the checker. Here they judge the one way that a conversation took. Its ghosts
-follow from what was posted and carried out.
+The rules are those of the checker. The ghosts are derived from the posted triggers and the actions.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ __all__ = ["Broken", "Judge", "broken_properties"]
 _LATE = 1e-3  # seconds
 
 _MOST_KNOWN = 20_000
-"""The most situations whose judgement is remembered; a conversation has few, and repeats them."""
+"""How many judged situations to cache; a conversation has few, and repeats them."""
 
 _MOST_FLOWS = 8
 
 
 class _Rulebook:
-    """What is judged by, made once for a flow; all its conversations share what is known."""
+    """The rules of a flow. Made once, and shared by all conversations with their cache."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -59,9 +58,9 @@ class Broken:
 
     Attributes:
         at: When, in seconds.
-        where: The trigger and the state; empty if a state was held for too long.
-        property: Its name; ``no_dead_floor`` where a state was held for too long.
-        what: How, in a sentence.
+        where: The trigger and the state; empty if a state lasted too long.
+        property: Its name; ``no_dead_floor`` if a state lasted too long.
+        what: What happened, in a sentence.
     """
 
     at: float
@@ -83,7 +82,7 @@ def broken_properties(
     Args:
         journal: A whole journal, from its first entry on.
         flow: The flow that made it.
-        timers: Seconds that replaced those of the flow.
+        timers: The session's seconds, which override those of the flow.
 
     Returns:
         One sentence for each time that a property is broken; empty if none is.
@@ -100,7 +99,7 @@ def broken_properties(
 
 
 class Judge:
-    """Follows one conversation, entry by entry; what it keeps does not grow.
+    """Follows one conversation, entry by entry, in constant memory.
 
     Args:
         timers: The seconds of all timers.
@@ -115,10 +114,10 @@ class Judge:
         self.node = self.model.initial
         self.tokens: dict[str, Any] = {}
         self.entered = 0.0
-        self.restarted: dict[str, float] = {}  # when a timer started again in the held state
+        self.restarted: dict[str, float] = {}  # when a timer restarted in the current state
 
     def entry(self, entry: Entry) -> Iterator[Broken]:
-        """What is wrong with one entry, and the configuration after it."""
+        """The broken properties of one entry, and the configuration after it."""
         verdict, arrives, before = entry.verdict, self._arrives(entry), self.node
         row = verdict.row if isinstance(verdict, Taken) else ""
         key = (entry.trigger, verdict.state, row, arrives, entry.facts, before)
@@ -144,7 +143,7 @@ class Judge:
         return Move(state, trigger, arrives, self._taken(entry), host_facts, asked)
 
     def _taken(self, entry: Entry) -> Taken | None:
-        """The very answer of the program, which the model knows by identity."""
+        """The program's own verdict object, which the model compares by identity."""
         verdict = entry.verdict
         if not isinstance(verdict, Taken):
             return None
@@ -197,7 +196,7 @@ class Judge:
 
 
 def _limits(flow: Flow, state: str, timers: Mapping[str, float]) -> Mapping[str, float]:
-    """The timers that leave a state whatever the facts are, with their seconds."""
+    """The timers that leave a state in any case, with their seconds."""
     return {
         row.trigger: timers[row.trigger]
         for row in flow.rows(state)

@@ -1,4 +1,4 @@
-"""Audits as SARIF 2.1.0, for code scanning and editors."""
+"""Writes audits as SARIF 2.1.0, for code scanning and editors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MEANS = {
 def audits_as_sarif(audits: Sequence[tuple[str, Audit]], gate: Gate) -> str:
     """Write audits as SARIF 2.1.0: a result for each finding, at its line of the recording.
 
-    The line of the flow that decides otherwise is a related location.
+    The line of the flow that decides differently is a related location.
 
     Args:
-        audits: The name of each file, and what was found in it.
-        gate: What it fails has the level ``error``, other findings have ``note``.
+        audits: The name of each file, and its audit.
+        gate: The findings with the level ``error``; others have ``note``.
 
     Returns:
         The JSON, with one run.

@@ -1,7 +1,7 @@
-"""Reads OpenTelemetry spans of livekit-agents as the events that they stand for.
+"""Converts OpenTelemetry spans of livekit-agents to events.
 
-Two forms are read: one span a line, as ``span.to_json(indent=None)`` and the console exporter write
-it, and OTLP as JSON (``resourceSpans``), one export a line or a whole file.
+Two formats are read: one span per line, as ``span.to_json(indent=None)`` and the console exporter
+write it, and OTLP as JSON (``resourceSpans``), one export per line or per file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_span(fields: object) -> bool:
 
 
 def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
-    """The spans among these objects; other objects are ignored."""
+    """The spans among these objects. Others are ignored."""
     for fields in objects:
         if "resourceSpans" in fields:
             for resource in fields["resourceSpans"]:
@@ -48,7 +48,7 @@ def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
 
 
 def recording_of_spans(spans: Iterable[_Span]) -> Recording:
-    """The events that spans stand for. Times are seconds from the first."""
+    """The events of spans. Times are seconds since the first one."""
     spans = list(spans)
     if not spans:
         return Recording(())
@@ -139,7 +139,7 @@ def _seconds(text: Any) -> float:
 
 
 def objects_in(data: bytes) -> list[Any]:
-    """The JSON objects of a file: one a line, or the file is one."""
+    """The JSON objects of a file: one per line, or the whole file."""
     try:
         whole = json.loads(data)
     except ValueError:

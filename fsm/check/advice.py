@@ -1,4 +1,4 @@
-"""Says what to add to a state of a variant that breaks something."""
+"""Suggests what to add to a state of a variant that breaks a property."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["event_advice", "loop_advice", "timer_advice"]
 
 
 def event_advice(flow: Flow, source: Source, way: Sequence[tuple[int, Edge]]) -> str:
-    """The line for a trigger that an added state does not handle, as another state has it."""
+    """The line for a trigger that an added state does not handle, copied from another state."""
     for _node, edge in reversed(way):
         move = edge[3]
         if move.source not in source.added or (move.taken is not None and move.taken.row):
@@ -38,7 +38,7 @@ def timer_advice(flow: Flow, source: Source, state: str) -> str:
 
 
 def loop_advice(moves: Iterable[Move]) -> str:
-    """How to keep moves that are repeated from starting the timers again."""
+    """How to keep repeated moves from restarting the timers."""
     for move in moves:
         if move.entered and move.source == move.dest:
             return (
@@ -51,8 +51,8 @@ def loop_advice(moves: Iterable[Move]) -> str:
 
 
 def _as_elsewhere(flow: Flow, move: Move) -> Transition | None:
-    """What the first other state does with the event whatever the facts are, or unless one holds,
-    if it moves."""
+    """The transition of the event in the first other state that moves on it without conditions, or
+    with a single `unless`."""
     bodies = [row.transition for row in flow.rows() if row.trigger == move.trigger]
     moves = [body for body in bodies if (body.dest or body.actions) and not body.conditions]
     return next((b for n in (0, 1) for b in moves if len(b.unless) == n), None)

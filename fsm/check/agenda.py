@@ -1,6 +1,6 @@
-"""Proves the agenda of a flow: can anything that the agent owes be forgotten, or come twice?
+"""Proves the agenda of a flow: no obligation is forgotten or delivered twice.
 
-The table is explored twice. By itself: whichever replies start. And together with the rows of the
+The table is explored twice: by itself, where any reply may start, and together with the rows of the
 turn, which decide what may start.
 """
 
@@ -43,10 +43,10 @@ ALONE = (
     Bounds(utterances=2, calls=1, replies=3, disturbances=2),
     Bounds(utterances=2, calls=1, replies=4, disturbances=1),
 )
-"""How large the worlds are in which `check` explores the table by itself."""
+"""The sizes of the worlds in which `check` explores the table by itself."""
 
 JOINT = Bounds(utterances=2, calls=1, replies=2, disturbances=1)
-"""How large the world is in which `check` explores turn and agenda together."""
+"""The size of the world in which `check` explores turn and agenda together."""
 
 REST = "nothing_open_waits_at_rest"
 
@@ -68,20 +68,20 @@ AGENDA: Mapping[str, str] = MappingProxyType(
         "requested within the seconds of timers, whatever noises come.",
     }
 )
-"""The properties of an agenda, and what each means."""
+"""The properties of an agenda, with their meaning."""
 
 
 @attrs.frozen
 class AgendaReport:
-    """What an exploration has found.
+    """The result of an exploration.
 
     Attributes:
         states: How many states were visited.
         broken: The property that can be broken; empty if none can.
         why: What is wrong at the end of the path.
-        path: The shortest way there, one sentence for each move.
+        path: The shortest path to it, one sentence for each move.
         rest: The longest wait for a request at rest, if turn and agenda were explored together and
-            something can wait.
+            an obligation can wait.
     """
 
     states: int
@@ -95,7 +95,7 @@ Wrong = tuple[str, str]
 
 
 def agenda_finding(report: AgendaReport, source: Source) -> Finding:
-    """What is wrong, with the shortest conversation that shows it."""
+    """The finding, with the shortest conversation that shows it."""
     way = "; ".join(report.path)
     message = f"{report.broken}: {report.why}. The shortest way there: {way}"
     if report.broken == REST:
@@ -113,7 +113,7 @@ def explore_table(rules: Rules) -> AgendaReport:
 
 @lru_cache(maxsize=16)
 def _explored(rows: tuple[tuple[str, tuple[tuple[str, Fate], ...]], ...]) -> AgendaReport:
-    """Flows that extend another one have its table."""
+    """Flows that extend another one usually have the same table."""
     rules, states = Rules({row: dict(cells) for row, cells in rows}), 0
     for bounds in ALONE:
         report = explore_agenda(rules, bounds)
@@ -124,14 +124,14 @@ def _explored(rows: tuple[tuple[str, tuple[tuple[str, Fate], ...]], ...]) -> Age
 
 
 def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
-    """Visit every state of the small world in which any reply may start, breadth first.
+    """Visit every state of the small world in which any reply may start, breadth-first.
 
     Args:
         rules: The agenda of a flow.
-        bounds: How large the world is.
+        bounds: The size of the world.
 
     Returns:
-        What was found: the shortest path to a broken property, if there is one.
+        The shortest path to a broken property, if there is one.
     """
     world = World(rules, bounds)
     first = world.first()
@@ -150,15 +150,14 @@ def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
 
 
 def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
-    """Visit every situation of the small world of turn and agenda, breadth first.
+    """Visit every situation of the small world of turn and agenda, breadth-first.
 
     Args:
         flow: A flow of kind `turn`, with an agenda.
         bounds: How large the world is.
 
     Returns:
-        What was found: the shortest path to a broken property, if there is one; else the longest
-        wait at rest.
+        The shortest path to a broken property, if there is one; otherwise the longest wait at rest.
     """
     joint, judged = Joint(flow, bounds), set[int]()
     spots: dict[Spot, Situation] = {}
@@ -178,7 +177,7 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
     return AgendaReport(len(joint.came), REST, why, path, rest)
 
 
-# -- what is wrong
+# -- broken properties
 
 
 def _wrong(world: World, s: State) -> Wrong | None:

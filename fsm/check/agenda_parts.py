@@ -1,7 +1,7 @@
-"""The replies, calls and utterances of a small world, and what can become of them.
+"""The replies, calls and utterances of a small world, and their possible changes.
 
-Models are obedient: they answer what they are shown and nobody has answered, and deliver what their
-request asks for. After a call a reply only delivers.
+Models are obedient: they answer the unanswered utterances in their request, and deliver what it
+asks for. After a call a reply only delivers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["Bounds", "Call", "Owed", "Parts", "Reply"]
 
 @attrs.frozen
 class Bounds:
-    """How large the world is.
+    """The size of the world.
 
     Attributes:
-        utterances: What the user says.
-        calls: The calls that the model may make for the first utterance, all at once.
-        replies: How many replies there may be.
+        utterances: The number of utterances.
+        calls: The number of calls that the model may make for the first utterance, all at once.
+        replies: The number of replies.
         disturbances: How often the environment acts.
     """
 
@@ -50,16 +50,16 @@ class Bounds:
 
 @attrs.frozen
 class Reply:
-    """A reply, and what its last request has asked for."""
+    """A reply, and the content of its last request."""
 
     phase: str = "free"  # free, asked, sent, plays, waits, over
-    asked_for: tuple[int, ...] | None = None  # the results that instructions of its own name
-    answers: frozenset[int] = frozenset()  # the utterances that its model answers
-    says: frozenset[int] = frozenset()  # the results that its request asks for
+    asked_for: tuple[int, ...] | None = None  # the results named in its own instructions
+    answers: frozenset[int] = frozenset()  # the utterances that the model answers
+    says: frozenset[int] = frozenset()  # the results that its request delivers
 
     @property
     def live(self) -> bool:
-        """It may still be heard."""
+        """It has not ended."""
         return self.phase not in ("free", "over")
 
 
@@ -75,11 +75,11 @@ class Call:
 
 @attrs.frozen(cache_hash=True)
 class Owed:
-    """The agenda, and what it is about.
+    """The agenda, with the replies, calls and utterances that it is about.
 
     Attributes:
         answered: How often each utterance was answered, without a call.
-        said: How many utterances there were.
+        said: The number of utterances so far.
     """
 
     agenda: Agenda
@@ -90,40 +90,40 @@ class Owed:
 
     @property
     def live(self) -> list[int]:
-        """The replies that may still be heard."""
+        """The replies that have not ended."""
         return [r for r, reply in enumerate(self.replies) if reply.live]
 
     @property
     def free(self) -> int | None:
-        """A reply that was not asked for yet."""
+        """A reply that was not requested yet."""
         return next((r for r, reply in enumerate(self.replies) if reply.phase == "free"), None)
 
 
 class Parts:
-    """What can become of the replies, calls and utterances.
+    """The possible changes of the replies, calls and utterances.
 
     Args:
         rules: The agenda of a flow.
-        bounds: How large the world is.
+        bounds: The size of the world.
     """
 
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
         self.rules, self.bounds = rules, bounds
 
     def nothing(self) -> Owed:
-        """Nothing has happened."""
+        """The initial situation."""
         most = self.bounds
         replies, calls = (Reply(),) * most.replies, (Call(),) * most.calls
         return Owed(Agenda(), replies, calls, (0,) * most.utterances)
 
     def said(self, s: Owed, times: int = 1) -> Owed:
-        """The user has said so many utterances, and wants an answer."""
+        """The user has said this number of utterances, and wants an answer."""
         for n in range(s.said, s.said + times):
             s = self._log(s, AnswerDue(f"u{n}"))
         return attrs.evolve(s, said=s.said + times)
 
     def deliver(self, s: Owed, r: int) -> Owed:
-        """A reply is asked for that delivers what is due: an answer first, then the results."""
+        """A reply is requested that delivers what is due: an answer first, then the results."""
         utterances = [o.id for o in s.agenda.open if o.kind == "utterance"]
         if utterances:
             return self.ask(s, r, *utterances)
@@ -132,12 +132,12 @@ class Parts:
         return self._reply(s, r, asked_for=tuple(int(id[1:]) for id in results))
 
     def ask(self, s: Owed, r: int, *utterances: str, results: Sequence[str] = ()) -> Owed:
-        """A reply is asked for."""
+        """A reply is requested."""
         asked = ReplyAsked(f"r{r}", utterances, results, instructed=bool(results))
         return self._log(self._reply(s, r, phase="asked"), asked)
 
     def send(self, s: Owed, r: int) -> Owed:
-        """A reply asks the model."""
+        """A request of a reply is sent to the model."""
         named = s.replies[r].asked_for
         shown = tuple(f"c{n}" for n, c in enumerate(s.calls) if c.made and not c.runs)
         request = RequestSent(
@@ -152,7 +152,7 @@ class Parts:
         if any(call.made for call in s.calls):
             unanswered -= {0}
         claimed = {o.id: o.by for o in s.agenda.obligations}
-        # what another reply answers without a call is heard before
+        # the answer of another reply without calls is heard before
         seen = [
             n
             for n in unanswered - {int(u[1:]) for u in masked}
@@ -169,7 +169,7 @@ class Parts:
         return self._reply(s, r, phase="plays")
 
     def make(self, s: Owed, r: int, most: int) -> Owed:
-        """The model makes so many calls."""
+        """The model makes this number of calls."""
         s = self._log(s, CallsKnown(f"r{r}", most))
         for n, call in enumerate(s.calls[:most]):
             s = self._log(s, CallMade(f"c{n}", f"r{r}")) if not call.made else s
@@ -183,19 +183,19 @@ class Parts:
         return self._log(ended, ResultReady(f"c{n}"))
 
     def detach(self, s: Owed, n: int) -> Owed:
-        """The model was told that a call still runs: its reply does not wait for it."""
+        """The model was told that a call is still running, so the reply does not wait for it."""
         return self._log(s, CallDetached(f"c{n}"))
 
     def noise(self, s: Owed) -> Owed:
-        """No words of a voice have come."""
+        """Speech got no transcript."""
         return self._log(s, NoiseEnded())
 
     def begin(self, s: Owed, r: int) -> Owed:
-        """The user has heard a part of what the last request gave."""
+        """The user has heard a part of the last step."""
         return self._log(s, ReplyHeard(f"r{r}", whole=False))
 
     def hear(self, s: Owed, r: int) -> Owed:
-        """The user has heard it to its end: the reply goes on when its calls have ended."""
+        """The user has heard the whole step. The reply continues when its calls have ended."""
         reply = s.replies[r]
         for n in reply.says:
             s = self._call(s, n, attrs.evolve(s.calls[n], delivered=s.calls[n].delivered + 1))

@@ -1,9 +1,9 @@
 """The small world in which the table of an agenda is explored by itself: its states and its moves.
 
-A few utterances, of which the first may ask for calls, and a few replies. The environment may act
-at every point: a voice that is a noise, an interruption by the user, the application or a tool, a
-limit, a newer result, an error, a handoff, the death of the worker. Which reply has the floor does
-not matter here: `joint` has the rows of the turn decide.
+A few utterances, the first of which may cause calls, and a few replies. The environment may act at
+every point: a noise, an interruption by the user, the application or a tool, a limit, a newer
+result, an error, a handoff, the death of the worker. Which reply has the floor does not matter
+here; that is checked in `joint`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .agenda_parts import Bounds, Owed, Parts
 __all__ = ["RETRIES", "Bounds", "State", "World"]
 
 RETRIES = 2
-"""How many replies may fail to deliver one thing, until nothing is asked for it any more."""
+"""After how many failed replies an obligation must start no more replies."""
 
 Claim = tuple[Kind, str]
 
@@ -30,11 +30,11 @@ class State:
     """One situation of the world.
 
     Attributes:
-        stopped: What the user has stopped after a part of it, or the application: it starts no
-            reply by itself until the next one has been asked for.
-        may_wait: What may wait for a next reply that nobody asks for.
+        stopped: What the application has stopped, or the user after hearing a part. It starts no
+            reply by itself before the next request.
+        may_wait: What may wait for a next reply, however long that takes.
         failed: How many replies have failed in the same way to deliver each of these.
-        dropped: What has left the agenda although the user has not heard of it.
+        dropped: What has left the agenda although the user has not heard it.
         left: How many disturbances may still come.
     """
 
@@ -51,7 +51,7 @@ Move = tuple[str, State]
 
 
 class World:
-    """What may happen, and what must not.
+    """The possible moves, and their effects.
 
     Args:
         rules: The agenda of a flow.
@@ -69,7 +69,7 @@ class World:
     # -- moves that need no disturbance
 
     def moves(self, s: State) -> Iterator[Move]:
-        """What happens if nothing disturbs."""
+        """The moves without a disturbance."""
         owed, free = s.owed, s.owed.free
         if free is not None and owed.agenda.open:
             asked = self._after(s, self.parts.deliver, free)
@@ -87,7 +87,7 @@ class World:
         match reply.phase:
             case "asked":
                 sent = self._after(s, parts.send, r)
-                # this is the next reply, and what it cannot deliver yet is due after it
+                # this is the next reply; what it cannot deliver yet is due after it
                 named = reply.asked_for is not None
                 yield f"reply {r} asks the model", sent if named else _start_again(sent)
             case "sent":
@@ -106,7 +106,7 @@ class World:
     # -- the environment
 
     def disturbances(self, s: State) -> Iterator[Move]:
-        """What the environment may do."""
+        """The possible disturbances."""
         if s.voice:
             yield "it was a noise", self._noise(s)
         free = s.owed.free
@@ -153,7 +153,7 @@ class World:
                 yield f"call {n} interrupts reply {r}, of which a part was heard", over
 
     def _noise(self, s: State) -> State:
-        """What the table opens again was not stopped by the user."""
+        """After a noise, a claim that the table reopens was not stopped by the user."""
         still = {(o.kind, o.id) for o in s.owed.agenda.obligations if o.state != "with_turn"}
         ended = attrs.evolve(s, voice=False, stopped=s.stopped & still)
         return self._after(ended, self.parts.noise)
@@ -183,7 +183,7 @@ class World:
             ended = self._note_failed(ended, by, claims)
         if by == "application":
             ended = attrs.evolve(ended, stopped=ended.stopped | {(o.kind, o.id) for o in claims})
-        if by == "tool" and call is not None:  # it says itself what comes of it
+        if by == "tool" and call is not None:  # the tool itself reports the outcome
             ended = attrs.evolve(ended, stopped=ended.stopped | {("result", call)})
         if by == "user":
             named = {(o.kind, o.id) for o in claims if heard and (o.requested or not o.made_by)}
@@ -208,17 +208,17 @@ class World:
 
 
 def _start_again(s: State) -> State:
-    """The next reply has been asked for: what was stopped may start one again."""
+    """The next reply was requested: from now on, what was stopped may start one again."""
     return attrs.evolve(s, stopped=frozenset())
 
 
 def _begun(o: Obligation, *, sole: bool) -> bool:
-    """The part that was heard was about this: if there was more to say, it need not have been."""
+    """The heard part was about one obligation: the others may not have been heard."""
     return o.kind == "utterance" or (o.requested and sole)
 
 
 def _may_wait(s: State, o: Obligation, by: Ending, *, heard: bool) -> bool:
-    """It need not start a reply by itself."""
+    """It may wait for a next reply."""
     asked = o.requested or o.kind == "utterance"
     if by == "failure" and o.kind == "result" and asked:
         return any(times >= RETRIES for (c, _), times in s.failed if c == (o.kind, o.id))

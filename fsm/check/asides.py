@@ -1,4 +1,4 @@
-"""Facts that no proof depends on: they only decide on actions that nothing is proved about."""
+"""Finds facts that no proof depends on: they only guard actions that no property is about."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["aside_facts"]
 
 
 def aside_facts(flow: Flow, bits: Bits, rules: Iterable[Rule]) -> Names:
-    """The facts that may be taken for true or false at any time, as those of the host are.
+    """The facts that may be assumed to be true or false at any time, like host facts.
 
     They guard only transitions that stay in their state, restart only timers with such transitions,
-    and choose actions that no property is about, such as to say a text. So more can happen than in
-    the flow, and nothing else; and the number of configurations does not grow with these facts.
+    and choose actions that no property is about, such as saying a text. This over-approximates the
+    flow, and these facts do not multiply the number of configurations.
 
     Args:
-        rules: Everything that is proved about moves and configurations.
+        rules: All rules that are proved.
     """
     if flow.kind != "turn":
         return ()
@@ -43,7 +43,8 @@ def aside_facts(flow: Flow, bits: Bits, rules: Iterable[Rule]) -> Names:
 
 
 def _asides(flow: Flow, proved: set[str | None]) -> Iterator[Row]:
-    """The transitions that change no state and no wait, and have no action that is proved."""
+    """The transitions that change no state and no wait, and have no action that a property is
+    about."""
     quiet, loud = [], set[tuple[str, str]]()
     for row in flow.rows():
         if row.internal and not proved.intersection(row.transition.actions):

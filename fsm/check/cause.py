@@ -12,7 +12,7 @@ from .parts import Edge, Move
 __all__ = ["placed"]
 
 _MEANINGS = {"facts": 3, "scopes": 2, "requests": 2, "events": 2}
-"""Sections whose names have a meaning in every state, and how deep those names stand."""
+"""Sections whose names apply to every state, and at which depth these names are."""
 
 
 def placed(
@@ -23,10 +23,11 @@ def placed(
     code: str,
     remedy: str = "",
 ) -> Finding:
-    """A finding where a way ends, or at the change of the variant that made the way possible.
+    """Locate a finding at the end of a path, or at the variant's change that made the path
+    possible.
 
-    The base is proved by itself. So the cause is the last step of the way that goes through
-    something that the variant changes or removes.
+    The base is proved by itself. So the cause is the last step of the path that uses something that
+    the variant changes or removes.
     """
     moves = [edge[3] for _node, edge in reversed(way)]
     taken_away = (_removal(source, moves[0]) if moves else None) or _timer(source, path)
@@ -40,7 +41,7 @@ def placed(
 
 
 def _timer(source: Source, path: Path) -> Location | None:
-    """A timer that a state which is held on no longer has: it is on no way."""
+    """A timer that the variant removes from a state; it is on no path."""
     gone = source.removed.items() if len(path) == 2 else ()
     return next((mark for where, mark in gone if where[:3] == (*path, "after")), None)
 
@@ -64,7 +65,7 @@ def _removal(source: Source, move: Move) -> Location | None:
 
 
 def _meanings(source: Source) -> Iterator[Location]:
-    """What the variant changes about facts, scopes and triggers: it is on every way."""
+    """The variant's changes of facts, scopes and triggers, which affect every path."""
     for path in source.own():
         if len(path) == _MEANINGS.get(str(path[0])):
             yield source.key(path)

@@ -1,4 +1,4 @@
-"""Judges the mutants of the table of an agenda: one cell has another fate."""
+"""Judges the mutants of an agenda table, each with one changed cell."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def broken_by(rules: Rules, other: Rules) -> str | None:
     """The property that another table breaks, if it breaks one.
 
     Args:
-        rules: A table that breaks none.
-        other: It has the same rows and columns.
+        rules: A table that breaks no property.
+        other: A table with the same rows and columns.
     """
     if not any(cell in _looked_at(rules) for cell in _differ(rules, other)):
         return None
@@ -27,10 +27,10 @@ def broken_by(rules: Rules, other: Rules) -> str | None:
 
 
 def why_same(rules: Rules, other: Rules) -> str | None:
-    """Why another table behaves alike; None if it does not.
+    """Why another table is equivalent; None if it is not.
 
     Args:
-        other: It has the same rows and columns.
+        other: A table with the same rows and columns.
     """
     reasons = set[str | None]()
     for row, column in _differ(rules, other):
@@ -54,7 +54,7 @@ def _differ(rules: Rules, other: Rules) -> list[tuple[str, str]]:
 
 
 class _Noted(dict[str, Fate]):
-    """A row that notes which of its cells are looked at."""
+    """A row that records which of its cells are read."""
 
     def __init__(self, row: str, cells: Mapping[str, Fate], noted: set[tuple[str, str]]) -> None:
         super().__init__(cells)
@@ -69,7 +69,7 @@ _LOOKED_AT: dict[str, frozenset[tuple[str, str]]] = {}
 
 
 def _looked_at(rules: Rules) -> frozenset[tuple[str, str]]:
-    """The cells that the exploration looks at. A change of another one changes nothing in it."""
+    """The cells that the exploration reads. Changing any other cell has no effect on it."""
     key = repr(rules)
     if key not in _LOOKED_AT:
         noted = set[tuple[str, str]]()

@@ -1,4 +1,4 @@
-"""The proof of a flow, put together."""
+"""Proves a flow."""
 
 from __future__ import annotations
 
@@ -43,18 +43,19 @@ __all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
 LIMIT = 500_000
 MOST_HOST_FACTS = 12
-"""Host facts that one decision may read: every answer is followed."""
+"""How many host facts one decision may read, since every combination is explored."""
 
 
 def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
-    """Prove a flow, or say what is wrong with it.
+    """Prove a flow, or find counterexamples.
 
     Args:
         flow: The flow, as `load_flow` returns it.
         limit: Stop after this many configurations. The report then proves nothing.
 
     Returns:
-        A report. `ok` is true if everything is proved; `findings` says what is wrong and where.
+        A report. `ok` is true if everything is proved; `findings` has the problems, with their
+        places.
 
     Example:
         >>> from turnfsm import load_flow
@@ -96,7 +97,8 @@ def first_error(flow: Flow) -> str | None:
 
 @contextlib.contextmanager
 def _no_garbage() -> Iterator[None]:
-    """No search for cycles, of which a proof makes hardly any: it takes a fifth of the time."""
+    """Disable the garbage collector: it takes a fifth of the time, and a proof makes hardly any
+    cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -107,7 +109,8 @@ def _no_garbage() -> Iterator[None]:
 
 
 def _times_of_base(base: Flow, limit: int) -> tuple[Felt, ...]:
-    """What a caller feels of it; looked for once if it is a shipped flow, which many extend."""
+    """The delays of the base that a caller notices. Cached for shipped flows, which many flows
+    extend."""
     shipped = base.name in shipped_flows() and base is load_shipped(base.name)
     return _times_of_shipped(base.name, limit) if shipped else _Check(base, limit).times()
 
@@ -122,11 +125,11 @@ def _by_cause(
 ) -> Iterator[Finding]:
     """One finding for each cause, in the order of places.
 
-    What stands at one place has one cause, unless there are several lines to add. Of several
-    counterexamples the shortest is kept, and says which other properties are broken.
+    Findings at one place have one cause, unless several lines must be added. Of several
+    counterexamples the shortest is kept; it names the other broken properties.
 
     Args:
-        missing: The line that is to be added, for findings with a counterexample.
+        missing: The line to be added, for findings with a counterexample.
     """
     causes: dict[tuple[object, ...], list[Finding]] = {}
     for finding in sorted(set(findings)):
@@ -147,7 +150,7 @@ def _by_cause(
 
 
 class _Check:
-    """One proof under way."""
+    """One proof in progress."""
 
     def __init__(self, flow: Flow, limit: int) -> None:
         self.started = perf_counter()
@@ -171,7 +174,8 @@ class _Check:
         return self._concluded(self._explored())
 
     def compared(self) -> Report:
-        """The same, with what a caller feels, and what an edit of the base makes worse."""
+        """The same, with the delays that a caller notices, and those that are worse than in the
+        base."""
         found = self._explored()
         report = self._concluded(found)
         if not found.complete:
@@ -186,7 +190,7 @@ class _Check:
         return attrs.evolve(report, felt=times, base=base.name, findings=findings)
 
     def times(self) -> tuple[Felt, ...]:
-        """What a caller feels; nothing if the flow is too large."""
+        """The delays that a caller notices; none if the flow is too large."""
         found = self._explored()
         return self._felt(found) if found.complete else ()
 
@@ -248,7 +252,7 @@ class _Check:
         return next((f.code for f in report.findings if f.severity == "error"), None)
 
     def _agenda(self, complete: bool) -> None:
-        """The table by itself and, if nothing else is wrong, together with the turn."""
+        """The agenda table by itself and, if there are no other errors, together with the turn."""
         if not self._owes:
             return
         reports = [explore_table(self.flow.agenda)]
@@ -306,7 +310,7 @@ class _Check:
                 ends.setdefault(outcome.end, []).append((wait, outcome))
             else:
                 self._unreached(found, self._restarting(outcome), [(wait, outcome)])
-        for state, broken in ends.items():  # one cause, whatever it breaks
+        for state, broken in ends.items():  # one cause, even if it breaks several properties
             self._unreached(found, ("states", state), broken)
 
     def _bounds(self, found: Exploration) -> None:
@@ -322,7 +326,8 @@ class _Check:
                 self.failed.add(key)
 
     def _restarting(self, outcome: Outcome) -> Place:
-        """What starts the timers of a wait again and again; or the state in which it begins."""
+        """The repeated moves that restart a wait's timers, or the state in which the wait
+        begins."""
         for _, edge in outcome.again:
             if edge[3].restarts or (edge[3].entered and edge[3].source == edge[3].dest):
                 return self._path(edge[3].taken, edge[3].source)

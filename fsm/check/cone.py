@@ -1,13 +1,12 @@
 """The cone of influence: which bits of a configuration can matter in each state.
 
-A bit matters in a state if it decides on a move that matters, or if it is kept by a move into a
-state in which it matters. All other bits can be forgotten there: two configurations of one state
-that agree on the bits that matter can do the same, and after the same move they agree again on what
-matters in the state that it leads to. So whatever follows is the same, move by move (they are
-bisimilar), and it is enough to follow one of them.
+A bit matters in a state if it decides on a move that matters, or if a move keeps it and leads to a
+state in which it matters. All other bits can be ignored there: two configurations of a state that
+agree on the bits that matter have the same moves, and after the same move they agree again on the
+bits that matter in the next state. They are bisimilar, so it is enough to follow one of them.
 
-What matters depends on the question: on the moves that are followed, and on the bits that it looks
-at itself.
+What matters depends on the question: on the moves that are followed, and on the bits that the
+question itself reads.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ class Effect(NamedTuple):
 
     Attributes:
         dest: The number of the state that it leads to.
-        keeps: The bits that have the same value afterwards.
-        changes: The bits that can have another value afterwards.
-        matters: It matters in itself, whatever bits it changes.
+        keeps: The bits that keep their value.
+        changes: The bits whose value can change.
+        matters: The move itself matters, whatever bits it changes.
     """
 
     dest: int
@@ -53,7 +52,7 @@ def bits_that_matter(choices: Iterable[Choice], looked_at: Mapping[int, int]) ->
 
     Args:
         choices: All moves that are followed.
-        looked_at: For each state the bits that matter there in any case.
+        looked_at: For each state the bits that always matter there.
     """
     matter, choices = {**looked_at}, tuple(choices)
     grown = True

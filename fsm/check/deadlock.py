@@ -27,7 +27,7 @@ def deadlocks(model: StateSpace, found: Exploration) -> Iterator[tuple[str, int]
 
 
 def _free(found: Exploration, nodes: list[int], number: int) -> set[int]:
-    """The configurations of a state from which some move, or several, leave it."""
+    """The configurations of a state from which one or more moves leave it."""
     moves = found.tables[number]
     exits = [
         (reads, table)

@@ -1,4 +1,4 @@
-"""Checks whether a changed flow behaves exactly like the original."""
+"""Checks whether a changed flow is equivalent to the original."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["Twin"]
 class Twin:
     """A flow with all its reachable configurations, to compare changed ones with.
 
-    If a changed flow gives the same answers in each of them, it reaches the same ones, and the two
-    behave alike in every run.
+    If a changed flow gives the same verdicts in each of them, it reaches the same configurations,
+    and both flows behave alike in every run.
     """
 
     def __init__(self, flow: Flow, limit: int) -> None:
@@ -28,7 +28,7 @@ class Twin:
         self.found: Exploration = explore(self.model, limit)
 
     def why_equal(self, other: Flow) -> str | None:
-        """Why the other flow behaves alike; None if it does not."""
+        """Why the other flow is equivalent; None if it is not."""
         if other.initial != self.flow.initial or not self.found.complete:
             return None
         theirs = _whole(other)
@@ -43,7 +43,7 @@ class Twin:
         return next((r for r in order if r in reasons), "no reachable configuration differs")
 
     def _differ(self, other: Flow) -> Iterator[tuple[str, str]]:
-        """The pairs of state and trigger that the change can matter for."""
+        """The pairs of state and trigger that the change can affect."""
         shared = (
             (self.flow.triggers, other.triggers),
             (self.flow.facts, other.facts),
@@ -64,7 +64,8 @@ class Twin:
                     yield name, trigger
 
     def _nodes(self, theirs: StateSpace, state: str, trigger: str) -> Iterator[int]:
-        """Reachable configurations of the state, one for each way to decide."""
+        """Reachable configurations of the state, one for each combination that decides
+        differently."""
         reads = self.model.reads(state, trigger) | theirs.reads(state, trigger)
         reads |= ~(-1 << self.model.bits.shift) ^ (1 << len(self.model.bits.facts)) - 1
         seen: set[int] = set()
@@ -97,7 +98,7 @@ class Twin:
         return reason
 
     def _same(self, trigger: str, a: Taken | None, b: Taken | None, node: int) -> str | None:
-        """How two answers are the same, or None; they lead to the same configuration."""
+        """Why two verdicts that lead to the same configuration are equivalent, or None."""
         request = trigger in self.flow.triggers and self.flow.triggers[trigger].kind == "request"
         if request and (a is None) != (b is None):
             return None
@@ -116,7 +117,7 @@ class Twin:
 
 
 def _whole(flow: Flow) -> StateSpace:
-    """The model of a flow that follows every fact, read or not."""
+    """The model of a flow that tracks every fact, read or not."""
     program, world = Program(flow), turn_world(flow)
     bits = Bits(program, world)
     model = StateSpace(program, world, bits, ())

@@ -1,4 +1,4 @@
-"""Visits every reachable configuration, breadth first: the first way found is the shortest."""
+"""Visits every reachable configuration breadth-first, so the first path found is the shortest."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Link: TypeAlias = "tuple[int, Edge] | None"
 
 @attrs.frozen
 class Violation:
-    """A rule that was broken, and the shortest way there.
+    """A broken rule, and the shortest path to it.
 
     Attributes:
-        node: The configuration before the last move, or the one that breaks the rule.
-        edge: The move that breaks the rule; None if a configuration does.
+        node: The configuration before the breaking move, or the breaking configuration.
+        edge: The move that breaks the rule; None if a configuration breaks it.
     """
 
     rule: Rule
@@ -48,7 +48,8 @@ class Exploration:
     seconds: float = 0.0
 
     def path(self, node: int) -> list[tuple[int, Edge]]:
-        """The shortest way to a configuration: each configuration and the move that leaves it."""
+        """The shortest path to a configuration: each configuration on it, and the move that leaves
+        it."""
         way: list[tuple[int, Edge]] = []
         link = self.links[node]
         while link is not None:
@@ -58,7 +59,7 @@ class Exploration:
 
 
 class StateMoves:
-    """The moves of one state: those that no bit decides on, and a table for each other trigger."""
+    """The moves of one state: those that depend on no bit, and a table for each other trigger."""
 
     def __init__(self, model: StateSpace, state: str) -> None:
         self.model, self.state = model, state

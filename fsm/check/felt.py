@@ -1,4 +1,4 @@
-"""What a caller feels of a flow: how long silences last, and how soon something is given up."""
+"""The delays that a caller notices: how long silences last, and how soon a wait is ended."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from .turn import missing
 __all__ = ["Felt", "felt", "unmet", "worse"]
 
 LONGER = 10.0
-"""So many times longer than in the base, a silence is worth a warning."""
+"""A silence that is this many times longer than in the base gets a warning."""
 
 PATIENT = 10.0
-"""What is given up sooner than after so many seconds, a caller would have got from AgentSession."""
+"""Ending a wait sooner than after this many seconds gets a warning, since AgentSession would
+wait."""
 
 _VOICE = ("user_started_speaking", "user_stopped_speaking", "barge_in")
 _GIVES_UP = {
@@ -35,7 +36,7 @@ _GIVES_UP = {
 
 @attrs.frozen
 class Felt:
-    """One of the times that a caller feels.
+    """One of the delays that a caller notices.
 
     Attributes:
         name: Its name in ``bounds``.
@@ -50,7 +51,7 @@ class Felt:
     base: float | None = None
 
     def line(self, flow: str = "") -> str:
-        """The time in words, compared with that of the flow with this name."""
+        """The delay in words, compared with that of the flow with this name."""
         most = "at least" if self.name in AT_LEAST else "at most"
         said = "no limit" if self.seconds == inf else f"{most} {self.seconds:g} s"
         if self.base is not None and self.base != self.seconds:
@@ -59,7 +60,7 @@ class Felt:
 
 
 def felt(model: StateSpace, found: Exploration) -> Iterator[Felt]:
-    """Every time that a caller feels, as far as the flow has the words for it."""
+    """All delays that a caller notices, as far as the flow has the names for them."""
     if model.flow.kind != "turn" or missing(model.flow, "no_dead_floor"):
         return
     waits: dict[str, list[Wait]] = {}
@@ -122,7 +123,7 @@ def _starting(wait: Wait, mask: int, want: int) -> Wait:
 
 
 def unmet(flow: Flow, times: Iterator[Felt] | tuple[Felt, ...]) -> Iterator[tuple[str, str, bool]]:
-    """Each bound that the flow declares: its name, the time, and whether it is broken."""
+    """Each declared bound: its name, the delay, and whether it is broken."""
     known = {one.name: one for one in times}
     for name, seconds in flow.bounds.items():
         one = known.get(name) or Felt(name, inf if name in AT_LEAST else 0.0)
@@ -134,7 +135,7 @@ def unmet(flow: Flow, times: Iterator[Felt] | tuple[Felt, ...]) -> Iterator[tupl
 
 
 def worse(flow: Flow, source: Source, base: str, times: tuple[Felt, ...]) -> Iterator[Finding]:
-    """Warnings about what an edit makes ten times longer, or gives up early."""
+    """Warnings about delays that an edit makes ten times longer, and waits that it ends early."""
     for one in times:
         if one.name in flow.bounds or one.base is None:
             continue
@@ -149,7 +150,7 @@ def worse(flow: Flow, source: Source, base: str, times: tuple[Felt, ...]) -> Ite
 
 
 def _without_effect(flow: Flow, source: Source, times: tuple[Felt, ...]) -> Iterator[Finding]:
-    """A timer for a sound's transcript that another one always overtakes."""
+    """A timer for a transcript that never fires because another timer is always earlier."""
     limit = flow.timers.get("noise_limit", inf)
     for timer in ("transcript_wait", "false_interruption"):
         seconds = flow.timers.get(timer, 0.0)

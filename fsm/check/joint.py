@@ -1,5 +1,5 @@
-"""Explores turn and agenda together: the rows of the turn decide which reply may start, and what is
-open on the agenda decides what the host asks for."""
+"""Explores turn and agenda together: the rows of the turn decide which reply may start, and the
+open obligations decide which reply the host requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from .joint_turn import TurnSide
 __all__ = ["Joint", "Situation"]
 
 Situation = tuple[int, int, int]
-"""Where the turn is and what is owed, by number, and how many disturbances may still come."""
+"""The numbers of the turn's situation and of the agenda's, and how many disturbances may still
+come."""
 
 _Steps = tuple[tuple[str, int, "tuple[Op, ...]"], ...]
 
@@ -28,7 +29,7 @@ class Joint:
     """Turn and agenda in a small world.
 
     Attributes:
-        came: Each situation that was visited, with the one before it and what has happened.
+        came: Each visited situation, with the one before it and the step between them.
         moves: How many moves were followed.
     """
 
@@ -51,11 +52,11 @@ class Joint:
         self.parts = Parts(self.flow.agenda, self.bounds)
 
     def here(self, s: Situation) -> Here:
-        """Where the turn is."""
+        """The turn's situation."""
         return self._heres.all[s[0]]
 
     def rests(self, s: Situation) -> Spot | None:
-        """The spot of `longest_rest`, if something waits while nobody says anything."""
+        """The spot of `longest_rest`, if an obligation waits while nobody speaks."""
         here, view = self.here(s), self.view(s)
         if view.live or here.floor >= 0 or here.committed or here.words:
             return None
@@ -66,11 +67,11 @@ class Joint:
         return self._owed.all[s[1]]
 
     def view(self, s: Situation) -> View:
-        """What the turn's side sees of them."""
+        """The turn's view of them."""
         return self._views.all[self._view_of[s[1]]]
 
     def explore(self) -> Iterator[Situation]:
-        """Visit every situation, breadth first."""
+        """Visit every situation, breadth-first."""
         first = self._heres.number(self.turn.first())
         start = first, self._owed_number(self.parts.nothing()), self.bounds.disturbances
         came = self.came
@@ -88,7 +89,7 @@ class Joint:
                         queue.append(there)
 
     def path(self, s: Situation) -> tuple[str, ...]:
-        """The shortest way to a situation, one sentence for each move that is worth one."""
+        """The shortest path to a situation, one sentence for each notable move."""
         path: list[str] = []
         while (link := self.came[s]) is not None:
             s, said = link
@@ -143,7 +144,7 @@ T = TypeVar("T")
 
 
 class _Numbered(Generic[T]):
-    """Each different value once, with a number."""
+    """Numbers distinct values."""
 
     def __init__(self) -> None:
         self.all: list[T] = []

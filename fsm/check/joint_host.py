@@ -1,6 +1,6 @@
-"""What the rows of a flow make of what happens in the joint world, and what its host does then.
+"""Applies the rows of a flow to the events of the joint world, and the actions of its host.
 
-This host is honest: it posts only what has happened. The host facts that the small world knows have
+This host is honest: it posts only what has happened. Host facts that the small world knows have
 their true value; the others may have any value at every decision.
 """
 
@@ -25,7 +25,7 @@ _FALSE = (
 )
 _TRUE = ("can_ask_anew",)
 _SEEN = ("tools_running", "result_uncommitted", "output_held")
-"""The facts of the flow that the host looks at."""
+"""The facts of the flow that the host reads."""
 _KNOWN = ("agenda_open", "endpointing", "answer_coming", "user_may_go_on", "results_at_hand")
 
 
@@ -34,7 +34,7 @@ class JointHost:
 
     Args:
         flow: The flow.
-        timed: The facts that only decide when a timer fires are followed, too.
+        timed: Also track the facts that only decide when a timer fires.
     """
 
     def __init__(self, flow: Flow, *, timed: bool = False) -> None:
@@ -56,7 +56,7 @@ class JointHost:
         return self.space.state(here.node)
 
     def holds(self, here: Here, fact: str) -> bool:
-        """A fact of the flow that a guard reads is true."""
+        """Whether a fact that a guard reads is true."""
         return bool(here.node & self.space.relevant & self.bits.facts.get(fact, 0))
 
     def waits(self, here: Here, r: int) -> bool:
@@ -68,7 +68,7 @@ class JointHost:
         return any(self.waits(here, r) for _, r in view.runs)
 
     def post(self, here: Here, view: View, trigger: str) -> tuple[tuple[int, Taken | None], ...]:
-        """What the flow can answer, and the configuration that it then has."""
+        """The flow's possible verdicts, each with the configuration after it."""
         knows = view.open, here.deciding, view.partial
         host = self._hosts.get(knows)
         if host is None:
@@ -94,7 +94,7 @@ class JointHost:
         turns: int = 1,
         ops: tuple[Op, ...] = (),
     ) -> Iterator[Step]:
-        """A request, where it is granted and does something."""
+        """A request, if it is granted and has an effect."""
         if request not in self.flow.triggers:
             return
         for node, taken in self.post(here, view, request):
@@ -106,12 +106,12 @@ class JointHost:
     def happens(
         self, said: str, here: Here, view: View, event: str, ops: tuple[Op, ...] = ()
     ) -> Iterator[Step]:
-        """An event that has happened, whatever the flow makes of it."""
+        """An event that has happened, whether the flow takes it or not."""
         for there, done in self._reported(here, view, event):
             yield Step(said, there, (*ops, *done))
 
     def carried(self, here: Here, view: View, taken: Taken | None, turns: int = 1) -> list[Outcome]:
-        """What the host does then, and what it reports of that."""
+        """The host's actions, and the events that it reports for them."""
         outcomes: list[Outcome] = [(here, ())]
         by: Ending = "user"
         for action in taken.actions if taken is not None else ():
@@ -140,8 +140,8 @@ class JointHost:
         return sum(self.bits.facts.get(name, 0) for name in names) & self.space.relevant
 
     def _only_timing(self) -> int:
-        """The facts that decide when a timer fires, and nothing else. Timers fire at any moment
-        here, so these facts may have any value."""
+        """The facts that only decide when a timer fires. Timers fire at any moment here, so these
+        facts may have any value."""
         read = timing = 0
         for rows in self.space.program.rows.values():
             for trigger, alternatives in rows.items():
@@ -155,7 +155,7 @@ class JointHost:
         return timing & ~read & self.space.relevant
 
     def _cone(self) -> list[int]:
-        """For each state the bits that can matter to what the host or a wait sees."""
+        """For each state the bits that can matter to the host or to a wait."""
         space, seen = self.space, self._mask_of(*_SEEN) | sum(self.bits.scopes.values())
         choices = [
             Choice(
@@ -170,7 +170,8 @@ class JointHost:
         return [matter[state] for state in space.index.values()]
 
     def _effects(self, state: str, trigger: str) -> Iterator[Effect]:
-        """What a trigger can do. Whether an event is taken or only changes facts is not seen."""
+        """The possible effects of a trigger. Whether an event is taken or only changes facts makes
+        no difference."""
         body = self.flow.triggers.get(trigger)
         answers = body is None or body.kind == "request"
         for *_, taken in self.space.program.rows[state][trigger]:

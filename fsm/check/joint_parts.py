@@ -1,4 +1,4 @@
-"""What the two sides of the joint world know of each other."""
+"""The views that the two sides of the joint world have of each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .agenda_parts import Owed, Parts
 __all__ = ["Here", "Op", "Outcome", "Sound", "Step", "View", "view_of"]
 
 Op = tuple[str | int, ...]
-"""A method of `Parts`, and what it is about."""
+"""A method of `Parts`, and its arguments."""
 
 
 class Here(NamedTuple):
@@ -20,13 +20,13 @@ class Here(NamedTuple):
     Attributes:
         node: The configuration of the flow.
         floor: The reply that has the floor; -1 if none has.
-        audio: Of its step: none, it is there, or it is heard.
+        audio: The audio of its step: none, available, or playing.
         cut: What has interrupted that reply, while it winds down.
-        voice: The user's voice is heard.
-        deciding: The end of the user's turn is being decided, or words may still come.
-        words: Words were recognised that are in no committed turn.
-        committed: How many utterances are committed, and their reply is not asked for yet.
-        deferred: How many were committed while they could not be answered.
+        voice: The user is speaking.
+        deciding: Endpointing is running, or a transcript may still arrive.
+        words: There is a transcript that is in no committed turn.
+        committed: How many utterances are committed and have no requested reply yet.
+        deferred: How many were committed when they could not be answered.
     """
 
     node: int
@@ -45,19 +45,19 @@ class Here(NamedTuple):
 
 
 class View(NamedTuple):
-    """What the turn's side sees of the replies, calls and utterances.
+    """The turn's view of the replies, calls and utterances.
 
     Attributes:
-        phases: Of each reply.
+        phases: The phase of each reply.
         live: The replies that have not ended.
-        free: A reply that was not asked for yet; -1 if there is none.
-        said: How many utterances wait for an answer, or have got it.
-        open: Something starts a reply when the floor is free.
-        runs: Each call that runs, and the live reply that waits for it; -1 if none does.
+        free: A reply that was not requested yet; -1 if there is none.
+        said: How many utterances wait for an answer, or have one.
+        open: An obligation starts a reply when the floor is free.
+        runs: Each running call, and the live reply that waits for it; -1 if none does.
         partial: Calls of one step have ended, and others have not.
         superseded: The replies that a result has superseded.
         calling: The replies whose model may make calls.
-        going_on: The replies whose calls have all ended.
+        going_on: The replies that can continue because all their calls have ended.
     """
 
     phases: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class View(NamedTuple):
     going_on: frozenset[int] = frozenset()
 
     def without_phases(self) -> View:
-        """What matters to a sound or a timer."""
+        """The part that matters to a sound or a timer."""
         return View((), self.live, self.free, 0, self.open, self.runs, self.partial)
 
 
@@ -81,8 +81,8 @@ class Step(NamedTuple):
 
     Attributes:
         said: One sentence without a full stop.
-        here: Where the turn is then.
-        ops: What becomes of the replies, calls and utterances.
+        here: The turn's situation afterwards.
+        ops: The changes of the replies, calls and utterances.
     """
 
     said: str
@@ -91,7 +91,7 @@ class Step(NamedTuple):
 
 
 class Sound(NamedTuple):
-    """A sound of the user, or its end: what is posted about it, and where the turn is then."""
+    """A sound of the user, or its end: the posted triggers, and the turn's situation afterwards."""
 
     said: str
     trigger: str
@@ -102,7 +102,7 @@ Outcome = tuple[Here, tuple[Op, ...]]
 
 
 def view_of(parts: Parts, s: Owed) -> View:
-    """What the turn's side sees of it."""
+    """The turn's view of it."""
     replies, live = s.replies, s.live
     runs, makers = list[tuple[int, int]](), set[int]()
     for n, call in enumerate(s.calls):

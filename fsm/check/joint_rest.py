@@ -1,7 +1,7 @@
-"""How long something waits on the agenda while the user says nothing and no reply is live.
+"""Computes how long an obligation can wait while the user says nothing and no reply is live.
 
-Sounds without words may come on and on, and the decision on the end of the user's turn may last for
-ever. Time in which a voice is heard does not count.
+Noises may keep coming, and endpointing may last forever. Time in which the user is heard does not
+count.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["Rest", "Spot", "Unasked", "longest_rest"]
 
 
 class Spot(NamedTuple):
-    """Something waits, and nothing goes on.
+    """A situation at rest in which an obligation or a turn waits.
 
     Attributes:
         here: Where the turn is.
-        open: It is on the agenda; else a turn is deferred.
+        open: An obligation is on the agenda; otherwise a turn is deferred.
     """
 
     here: Here
@@ -42,14 +42,14 @@ class Spot(NamedTuple):
 
 @attrs.frozen
 class Unasked:
-    """The longest wait until a reply is asked for.
+    """The longest wait until a reply is requested.
 
     Attributes:
         seconds: Infinite if nothing bounds it.
         timers: The timers that add up to it.
         spot: Where it begins.
         why: Why it has no bound.
-        moves: What happens then, one sentence for each move.
+        moves: The moves of the wait, one sentence each.
     """
 
     seconds: float
@@ -71,7 +71,7 @@ class Rest:
         self.turn = TurnSide(flow, Bounds(), timed=True)
 
     def waits(self, spot: Spot) -> bool:
-        """The host asks at once, and the flow does not grant it for sure."""
+        """The host asks at once, but the flow may refuse."""
         return not self.turn.at_once(spot.here, spot.view)
 
     def steps(self, spot: Spot) -> Iterator[Step[Spot, str]]:
@@ -98,7 +98,7 @@ class Rest:
                         yield after, None if entered else again, said
 
     def usable(self, spot: Spot) -> Iterator[str]:
-        """The timers that bound the wait here: each is taken, whatever the host answers."""
+        """The timers that bound the wait here: each is taken for any answers of the host."""
         for timer in self.flow.states[self.turn.host.state(spot.here)].after:
             if self.flow.timers[timer] < inf and (spot.here.voice or self._acts(spot, timer)):
                 yield timer

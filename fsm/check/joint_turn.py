@@ -1,5 +1,4 @@
-"""What can happen in the joint world of turn and agenda: the rows of the flow decide what comes of
-it."""
+"""The moves of the joint world of turn and agenda; the rows of the flow decide their effect."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ __all__ = ["TurnSide"]
 
 
 class TurnSide:
-    """What can happen next.
+    """The possible next moves.
 
     Args:
         flow: A flow of kind `turn`.
-        bounds: How large the world is.
+        bounds: The size of the world.
         timed: See `JointHost`.
     """
 
@@ -33,19 +32,19 @@ class TurnSide:
         return Here(self.host.space.initial)
 
     def at_once(self, here: Here, view: View) -> tuple[Step, ...]:
-        """What the host and its framework do at once, before anything else happens."""
+        """What the host and its framework do immediately."""
         for steps in (self._counted, self._takes_floor, self._asked_at_once, self._goes_on):
             if found := tuple(steps(here, view)):
                 return found
         return ()
 
     def goes_on(self, here: Here, view: View) -> tuple[Step, ...]:
-        """What the user says, and how replies and calls go on."""
+        """The user speaks, and replies and calls continue."""
         steps = (self._asks, self._words, self._floor, self._models, self._calls)
         return tuple(chain.from_iterable(steps_of(here, view) for steps_of in steps))
 
     def sounds(self, here: Here, view: View) -> Iterator[Step]:
-        """Sounds of the user, and the timers of the held state."""
+        """Sounds of the user, and the timers of the current state."""
         for sound in self.heard(here):
             there = sound.here
             ops: tuple[Op, ...] = ()
@@ -58,7 +57,7 @@ class TurnSide:
         yield from self._timers(here, view)
 
     def heard(self, here: Here) -> Iterator[Sound]:
-        """The sounds of the user, which may come on and on."""
+        """The sounds of the user, which may keep coming."""
         if here.voice:
             for deciding in (True,) if here.words else (False, True):
                 said = "the voice ends" + (", and its words may still come" if deciding else "")
@@ -71,7 +70,7 @@ class TurnSide:
             yield Sound(said, "endpointing_ended", settled)
 
     def disturbances(self, here: Here, view: View) -> Iterator[Step]:
-        """What can go wrong, and what the application does."""
+        """The possible failures, and actions of the application."""
         for r in view.live:
             yield from self._disturbed(here, view, r)
         for n, maker in view.runs:
@@ -92,7 +91,7 @@ class TurnSide:
     # -- at once
 
     def _counted(self, here: Here, view: View) -> Iterator[Step]:
-        """What the host counts."""
+        """The events that the host derives from counts."""
         blocked = self.host.blocked(here, view)
         trigger = ""
         if blocked != self.host.holds(here, "tools_running"):
@@ -129,7 +128,7 @@ class TurnSide:
     # -- what goes on
 
     def _requests(self, here: Here, view: View) -> Iterator[tuple[str, Iterator[Step]]]:
-        """What the host asks the flow about as soon as there is a reason."""
+        """The host's pending requests to the flow."""
         asked = self.host.asked
         if here.floor in view.superseded and here.cut is None:
             said = f"a result has come that reply {here.floor} does not have"
@@ -229,7 +228,7 @@ class TurnSide:
                 yield from self.host.happens(failed, over, view, "step_finished", ops)
 
     def _leaves(self, here: Here, view: View) -> Iterator[Step]:
-        """A handoff: what its agent has not said, the next one says."""
+        """A handoff: the next agent says what this one has not said."""
         gone = tuple(("end", r, "agent_left") for r in view.live if r != here.floor)
         for there, ops in self.host.cut(here, view, "agent_left"):
             yield Step("another agent takes over", there, (*gone, *ops))

@@ -1,4 +1,4 @@
-"""Properties about waits: how long they last at most, whatever keeps happening."""
+"""Properties about waits: how long they last at most, whatever happens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 REPORT = "report_wait"
-"""The action that reports what is waited for."""
+"""The action that reports a long wait."""
 
 SETTLED = 5.0
 """The most seconds for which an interrupted speech may keep the floor, as in voice frameworks."""
@@ -38,12 +38,12 @@ Over = Callable[[Move], bool]
 """Whether a move ends a wait without its goal."""
 
 _HOST = ("output_held", "output_paused", "output_released")
-# A step goes on: it is not nothing that keeps the floor.
+# A step continues: the floor is held for a reason.
 _GOES_ON = (
     *("step_started", "step_progressed", "playout_started", "playout_finished"),
     *("tool_started", "tools_drained"),
 )
-# The user has said something, or the step is over: the reply is not what is waited for.
+# The user has said something, or the step is over: the wait is no longer about the reply.
 _ENDS = (
     *("final_transcript", "turn_committed", "interruptions_disallowed", "playout_started"),
     *("playout_finished", "step_interrupted", "step_finished", "step_started"),
@@ -52,17 +52,17 @@ _ENDS = (
 
 @attrs.frozen
 class Wait:
-    """From every configuration that `start` accepts, `goal` is reached.
+    """The promise that `goal` is reached from every configuration that `start` accepts.
 
     Attributes:
-        over: The moves that end the wait without the goal: what it is not about. Everything else
-            may happen at any moment, any number of times.
+        over: The moves that end the wait without the goal. All other moves may happen at any
+            moment, any number of times.
         within: The timer that bounds it; None for any finite time.
-        at_most: Seconds that bound it, whatever the timer says.
-        free: The bits of which one is set while time does not count.
-        reads: More bits that tell configurations apart.
+        at_most: A bound in seconds, whatever the timer's seconds are.
+        free: Time does not count while one of these bits is set.
+        reads: More bits that distinguish configurations.
         denied: The host facts that are false throughout.
-        limited: It need only hold if the limits are set, those that are `never` in the flow.
+        limited: It need only hold if the limits are set, which are `never` in the flow.
     """
 
     property: str
@@ -88,10 +88,10 @@ class Outcome:
         seconds: The worst case.
         timers: The timers that add up to it.
         node: The configuration that breaks it.
-        moves: What happens from there, with the configuration before each move.
-        quiet: What else there is to say about it.
+        moves: The moves from there, with the configuration before each.
+        quiet: More sentences about it.
         end: The state that no timer leaves.
-        again: Those of the moves that can be repeated forever.
+        again: The moves that can be repeated forever.
     """
 
     detail: str
@@ -130,7 +130,7 @@ def _declared(model: StateSpace, body: LeadsTo) -> Wait:
 
 
 def holds(model: StateSpace, state: str) -> Callable[[int], bool]:
-    """Whether a configuration holds a state."""
+    """Whether a configuration is in a state."""
     return lambda node: model.state(node) == state
 
 
@@ -172,27 +172,27 @@ def _dead_floor(model: StateSpace) -> Iterator[Wait]:
 
 
 def _ends_or_is_reported(model: StateSpace, wait: Wait) -> Iterator[Wait]:
-    """The wait ends as soon as the limits are set. If one is not, what is waited for is reported:
-    `turn_floor` proves that a report is true, and leaves no state."""
+    """The wait ends if the limits are set. If one is not, the wait is reported: `turn_floor` proves
+    that a report is true, and does not leave the state."""
     if REPORT not in model.flow.actions:
         yield wait
         return
     goal, promise = wait.goal, f"{wait.promise}, or what is waited for is reported"
     ends: Goal = lambda state, actions: goal(state, actions) or REPORT in actions  # noqa: E731
-    # A limit that a session sets ends one wait, and another one begins.
+    # A limit of the session ends one wait, and another wait begins.
     limits = [timer for timer, seconds in model.flow.timers.items() if seconds == NEVER]
     yield attrs.evolve(wait, promise=promise, goal=ends, over=either(wait.over, comes(*limits)))
     yield attrs.evolve(wait, limited=True)
 
 
 def _is_added(model: StateSpace) -> Over:
-    """A trigger of the flow's own: whoever posts it goes on with something."""
+    """A trigger that the flow adds: its poster continues with something."""
     added = {*model.flow.triggers} - COMMON
     return lambda move: move.trigger in added
 
 
 def either(*tests: Over) -> Over:
-    """Whether one of these is so."""
+    """Whether one of these holds."""
     return lambda move: any(test(move) for test in tests)
 
 
@@ -205,9 +205,9 @@ def _goes_on(model: StateSpace) -> Iterator[Wait]:
 
 
 def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
-    """The states that keep audio back: what they keep is heard in the end.
+    """The states that hold back audio: it is played in the end.
 
-    Sounds without a transcript may come on and on. Only the time in which none is heard counts.
+    Noises may keep coming. Only the time without a sound counts.
     """
     ghosts = model.bits.ghosts
     held = ghosts["output_held"] | ghosts["paused"]
@@ -257,7 +257,7 @@ def _overdue(model: StateSpace) -> Iterator[Wait]:
 
 
 def _kept(model: StateSpace) -> Iterator[Wait]:
-    """A turn that waits for tool calls to finish does not wait longer than it is told."""
+    """A turn that waits for tool calls to finish waits no longer than its timer."""
     if not {"turn_deferred", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
         return
     bit, waits_in = model.bits.ghosts["turn_deferred"], holds(model, "tool_running")

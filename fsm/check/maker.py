@@ -1,4 +1,4 @@
-"""Helpers with which the rules of the ten properties are written."""
+"""Helpers to write the rules of the ten properties."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Maker:
         before_not: Iterable[str] = (),
         remedy: str = "",
     ) -> Rule:
-        """A move that is wrong if `when` and not `unless` after it, and `before` before it."""
+        """A move that is wrong if `before` holds before it, and `when` but not `unless` after
+        it."""
         after, was = self.bits.test(when, unless), self.bits.test(before, before_not)
         reads = after.mask | was.mask
         judge = _judge(where, was, after)
@@ -53,12 +54,12 @@ class Maker:
         unless: Iterable[str] = (),
         where: Where = anywhere,
     ) -> Rule:
-        """An action that is wrong if these hold when it is carried out."""
+        """An action that is wrong if these facts hold when it is carried out."""
         sentence = f"{action} is chosen {broken}"
         return self.move(sentence, lambda m: action in m.actions and where(m), when, unless)
 
     def granted(self, request: str, *actions: str, unless: Iterable[str] = ()) -> Rule:
-        """A request that is granted although what is proved about it is not what happens."""
+        """A granted request that lacks the action which the proof relies on."""
         broken = f"{request} is granted without {' or '.join(actions)}"
         return self.move(
             broken,
@@ -93,7 +94,7 @@ class Maker:
         unless: Iterable[str] = (),
         remedy: str = "",
     ) -> Rule:
-        """A state that is wrong while these hold."""
+        """A state that is wrong while these facts hold."""
         test = self.bits.test(when, unless)
         sentence = f"{state} is held {broken}" if state else broken
         return Rule(
@@ -107,7 +108,7 @@ class Maker:
         )
 
     def host_facts(self, *names: str) -> tuple[str, ...]:
-        """Those that the host of this flow answers for."""
+        """The host facts that this flow declares."""
         return tuple(name for name in names if name in self.flow.host_facts)
 
 

@@ -14,7 +14,7 @@ from turnfsm.fsm.flow import Flow, Row, State, Transition
 __all__ = ["CELLS", "Mutant", "mutants"]
 
 CELLS = "change a cell"
-"""The operator that changes what becomes of a claim on the agenda."""
+"""The operator that changes how a claim on the agenda settles."""
 
 
 @attrs.frozen
@@ -22,7 +22,7 @@ class Mutant:
     """A changed flow.
 
     Attributes:
-        id: What was changed and where; stable while the element is there.
+        id: What was changed and where. It is stable as long as the element exists.
         operator: The kind of change.
     """
 
@@ -42,7 +42,7 @@ def mutants(flow: Flow) -> Iterator[Mutant]:
 
 
 def _replace(flow: Flow, row: Row, *transitions: Transition) -> Flow:
-    """The row replaced wherever it stands: one that a group gives is changed in all its states."""
+    """Replace a row everywhere: a row of a group is changed in all its states."""
     changed = flow
     for name in _sharing(flow, row):
         state = changed.states[name]
@@ -67,7 +67,7 @@ def _sharing(flow: Flow, row: Row) -> list[str]:
 
 
 def _written_rows(flow: Flow) -> Iterator[tuple[str, Row]]:
-    """Each row that is written, once, with its id; one of a group has the group's name."""
+    """Each written row once, with its id. A row of a group has the group's name."""
     seen: set[object] = set()
     for row in flow.rows():
         place = flow.source.path(row.path) if flow.source else row.path
@@ -117,7 +117,7 @@ def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
 
 
 def _alternatives(flow: Flow) -> Iterator[Mutant]:
-    """Alternatives in another order, and a state's timer taken away with all of them."""
+    """Alternatives in another order, or a state's timer removed with all of them."""
     for (name, row), (_, following) in pairwise(_written_rows(flow)):
         if following.index == row.index + 1:
             swapped = _replace(_replace(flow, row, following.transition), following, row.transition)
@@ -133,7 +133,7 @@ def _alternatives(flow: Flow) -> Iterator[Mutant]:
 
 
 def _added(flow: Flow) -> Iterator[Mutant]:
-    """A transition where there is none: each one that another state has for that trigger."""
+    """An added transition where there is none: each one that another state has for that trigger."""
     for name, state in flow.states.items():
         for trigger in flow.triggers:
             if trigger in state.on:

@@ -1,4 +1,4 @@
-"""Notes about the times that follow the pace of a flow."""
+"""Notes about the seconds that the pace of a flow scales."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIN_DELAY, _MAX_DELAY = 0.5, 3.0
 
 
 def paced_times(flow: Flow, source: Source) -> Iterator[Finding]:
-    """The seconds that `pace` gives, unless it is the normal one."""
+    """The seconds that `pace` sets, unless it is normal."""
     if flow.pace == "normal":
         return
     shown = [f"{name} {in_words(seconds)}" for name, seconds in flow.paced.items()]

@@ -27,12 +27,12 @@ Arrival: TypeAlias = Literal["", "fresh", "stale"]
 
 @attrs.frozen
 class Move:
-    """One thing that can happen in a state.
+    """One possible move in a state.
 
     Attributes:
         arrives: ``fresh`` or ``stale`` for a trigger that belongs to a scope, else empty.
-        taken: The machine's answer; None where it refuses.
-        host_facts: The bits of the host facts as the host answered.
+        taken: The machine's verdict; None if it refuses.
+        host_facts: The bits of the host facts, as the host answered.
         read: The bits of the host facts that mattered.
     """
 
@@ -45,22 +45,22 @@ class Move:
 
     @property
     def dest(self) -> str:
-        """The state that is held afterwards."""
+        """The state afterwards."""
         return self.taken.dest if self.taken else self.source
 
     @property
     def entered(self) -> bool:
-        """That state is entered, perhaps again: its timers start again."""
+        """That state is entered or re-entered, so its timers restart."""
         return self.taken is not None and self.taken.entered
 
     @property
     def restarts(self) -> tuple[str, ...]:
-        """The timers of the held state that start again, though it is not entered."""
+        """The timers that restart although the state is not entered."""
         return self.taken.restarts if self.taken else ()
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What the host then does."""
+        """The host's actions."""
         return self.taken.actions if self.taken else ()
 
 
@@ -75,21 +75,21 @@ class Test:
 
 
 Judge: TypeAlias = Callable[[Move], "tuple[Test, Test] | None"]
-"""What a configuration must look like before and after a move for the move to be wrong."""
+"""The configurations before and after a move that make the move wrong."""
 
 
 @attrs.frozen(eq=False)
 class Rule:
-    """One way to break a property: a move, or a state that is held.
+    """One way to break a property: by a move, or by being in a state.
 
     Attributes:
         property: The property's name.
         broken: What is wrong then, one sentence without a full stop.
         judge: For a rule about moves.
         state, test: For a rule about configurations; no state means every state.
-        reads: The bits that it looks at.
+        reads: The bits that it reads.
         builtin: The property is one of the ten.
-        remedy: What to write, where no trigger of an added state is the cause.
+        remedy: What to write, unless a trigger of an added state is the cause.
     """
 
     property: str
@@ -104,14 +104,14 @@ class Rule:
 
 @attrs.frozen
 class World:
-    """What really happens, whatever the facts of the flow say.
+    """What really happens, independent of the facts of the flow.
 
     Attributes:
         ghosts: The names of the checker's own facts, in the order of their bits.
-        events: Trigger to the ghosts that it clears and sets, and those that suspend it.
-        actions: Action to the ghosts that it clears and sets.
-        belongs: Trigger to the scope that it belongs to, whether or not the flow says so.
-        begun: Scope to the ghost that says whether it is current.
+        events: For each trigger the ghosts that it clears and sets, and those that suspend it.
+        actions: For each action the ghosts that it clears and sets.
+        belongs: For each trigger the scope that it belongs to, whether or not the flow says so.
+        begun: For each scope the ghost that is true while it is current.
     """
 
     ghosts: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ Edge: TypeAlias = tuple[int, int, tuple[Alarm, ...], Move]  # bits kept, bits se
 
 
 class Bits:
-    """Names of facts, ghosts and scopes to bits. The facts' bits are the program's."""
+    """Maps names of facts, ghosts and scopes to bits. The bits of facts are the program's."""
 
     def __init__(self, program: Program, world: World) -> None:
         self.facts = program.bits

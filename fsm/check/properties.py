@@ -1,6 +1,6 @@
 """The properties that a flow declares, as rules for the explorer.
 
-A rule on an action looks at the facts after the commit: those that the action meets.
+A rule on an action reads the facts after the commit, as the action itself does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The result of a proof, for people, editors and build servers."""
+"""The result of a proof, for people, editors and CI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PropertyResult:
         origin: ``turn`` for one of the ten, ``agenda`` for one of its agenda, ``declared`` for one
             of the flow's own.
         result: ``proved``, ``broken``, ``waived``, or ``open``: neither proved nor broken.
-        detail: The worst case, the reason of a waiver, or what is missing.
+        detail: The worst case, the reason of a waiver, or the missing names.
     """
 
     name: str
@@ -44,18 +44,20 @@ class Report:
     Attributes:
         file: The file of the flow.
         flow: The flow's name.
-        findings: What is wrong, in the order of places. Those of severity ``error`` fail the proof.
+        findings: The problems, in the order of the file. Those of severity ``error`` fail the
+            proof.
         properties: The result for each property.
         configurations, transitions: How many were visited and followed.
-        seconds: How long it took.
-        complete: Everything reachable was visited. If not, nothing is proved.
-        facts: How many facts were followed, those of the checker itself (ghosts) included.
-        traces: Finding to its shortest counterexample.
-        notes: The waived properties with their reasons, where the flow waives them; limits that an
-            event starts again; and the times that follow the pace of the flow.
-        loaded: The file is a flow. If not, the findings say why and nothing else is known.
-        felt: What a caller feels of a flow of kind ``turn``. Only `check_file` gives it.
-        base: The name of the flow that it extends; its times are in `felt`, too.
+        seconds: How long the proof took.
+        complete: All reachable configurations were visited. If not, nothing is proved.
+        facts: How many facts were tracked, including the checker's own (ghosts).
+        traces: The shortest counterexample of each finding.
+        notes: The waived properties with their reasons; limits that an event restarts; and the
+            seconds that the pace scales.
+        loaded: The file is a flow. If not, the findings say why, and nothing else is known.
+        felt: The delays of a flow of kind ``turn`` that a caller notices. Only `check_file` sets
+            it.
+        base: The name of the flow that it extends, whose delays are in `felt` as well.
     """
 
     file: str
@@ -75,7 +77,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Nothing of severity ``error`` was found."""
+        """There is no finding of severity ``error``."""
         return not any(finding.severity == "error" for finding in self.findings)
 
 
@@ -103,7 +105,7 @@ def _text(report: Report) -> list[str]:
         if finding in report.traces:
             lines += [f"  the shortest way there, from {report.flow}'s initial state:"]
             lines += [report.traces[finding].text(), ""]
-    # A waiver stands among the properties below.
+    # Waivers are listed with the properties below.
     lines += [note.render() for note in report.notes if note.code in ("restarted", "pace")]
     width = max((len(v.name) for v in report.properties), default=0)
     for verdict in report.properties:
@@ -188,7 +190,7 @@ def as_github(reports: Iterable[Report]) -> str:
         reports: The reports.
 
     Returns:
-        One command a line; empty if nothing was found.
+        One command per line; empty if there are no findings.
 
     Example:
         >>> from turnfsm.check import as_github, check_file

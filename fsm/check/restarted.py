@@ -1,4 +1,4 @@
-"""Notes on limits that a variant sets and that an event starts again."""
+"""Notes on limits that a variant sets but an event restarts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["restarted_limits"]
 
 
 def restarted_limits(flow: Flow, source: Source) -> Iterator[Finding]:
-    """A note for each limit whose seconds the variant gives, though no wait ends after them."""
+    """A note for each limit whose seconds the variant sets although they end no wait."""
     for timer, seconds in flow.timers.items():
         if "limit" not in timer or source.inherited(("timers", timer)) or not flow.extends:
             continue

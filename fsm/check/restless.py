@@ -1,13 +1,13 @@
-"""How long a wait can last in an environment that never rests.
+"""Computes how long a wait can last in an environment that never rests.
 
-Every trigger may come at any moment, any number of times, and the host may answer anything at every
-decision. So a timer bounds a wait only as long as nothing starts it again, and only where it is
-taken whatever the host answers. A run is cut into stretches, and each is charged to one timer that
-runs on through it: the wait lasts no longer than the seconds of these timers. If there is no such
-division, the wait has no bound, and there are triggers that prolong it forever.
+Every trigger may come at any moment, any number of times, and the host may give any answer at every
+decision. So a timer bounds a wait only until something restarts it, and only if it is taken for
+every answer of the host. A run is divided into stretches, each charged to one timer that keeps
+running through it: the wait lasts no longer than the seconds of these timers together. If there is
+no such division, the wait has no bound, and some triggers can prolong it forever.
 
-Timers may fire at any moment, too: so the division is valid for all seconds that a session gives
-its timers. Only the sum uses those of the flow.
+Timers may also fire at any moment, so the division is valid for any seconds that a session sets.
+Only the sum uses the flow's seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Goal", "Restless", "Run"]
 Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
 """Whether a state, or the actions on the way into it, are the goal."""
 
-_SOME_LIMIT = 1e6  # seconds of a limit that is not set, longer than any that is
+_SOME_LIMIT = 1e6  # seconds of a limit that is not set, longer than any real one
 _Step: TypeAlias = "Step[int, Edge]"
 
 
@@ -44,7 +44,7 @@ class Run:
         seconds: No longer than this; infinite if nothing bounds it.
         timers: The timers that add up to it.
         why: Why it has no bound.
-        end: The state that no timer leaves, if that is why.
+        end: The state that no timer leaves, if that is the reason.
         loop: The moves that can be repeated forever, with the configuration before each.
         first: The move of `loop` with which the repetition begins.
     """
@@ -61,13 +61,13 @@ class Restless:
     """The waits for one goal.
 
     Args:
-        goal: What is waited for.
-        over: The moves that end the wait without the goal: what it is not about.
-        free: The bits of which one is set while time does not count.
-        reads: More bits that tell configurations apart.
+        goal: The goal of the wait.
+        over: The moves that end the wait without the goal.
+        free: Time does not count while one of these bits is set.
+        reads: More bits that distinguish configurations.
         denied: The host facts that are false throughout.
-        limited: A timer that is `never` has seconds: the session has limits. Otherwise it may fire,
-            as any timer, and bounds nothing.
+        limited: Assume that the session sets limits, so that timers that are `never` have seconds.
+            Otherwise they may fire, but bound nothing.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Restless:
         self._valid: dict[tuple[int, str], bool] = {}
 
     def longest(self, starts: Iterable[int]) -> tuple[int, Run] | None:
-        """The configuration with the longest wait, the nearest of them, and that wait."""
+        """The nearest configuration with the longest wait, and that wait."""
         nearest: dict[int, int] = {}
         for node in starts:
             if not self.goal(self.model.state(node), ()):
@@ -109,10 +109,10 @@ class Restless:
             return node, self._endless(node, waits.endless(spot))
         return node, Run(seconds, tuple(waits.charged(spot)))
 
-    # -- the graph: configurations that differ in what matters to the wait
+    # -- the graph: configurations, distinguished by the bits that matter to the wait
 
     def _cone(self, reads: int) -> dict[int, int]:
-        """For each state the bits that tell its spots apart, and those of the state itself."""
+        """For each state the bits that distinguish its spots, and those of the state itself."""
         choices, above = list[Choice](), -1 << self.model.bits.shift
         timers = dict.fromkeys(self.found.tables, reads)
         for state, moves in self.found.tables.items():
@@ -126,23 +126,23 @@ class Restless:
         return {state: bits | above for state, bits in matter.items()}
 
     def _effects(self, edges: Iterable[Edge]) -> Iterator[Effect]:
-        """What the moves do that do not end the wait."""
+        """The effects of the moves that do not end the wait."""
         for keep, set_, _alarms, move in edges:
             if not self._ends(move):
                 dest, again = self.model.index[move.dest], move.entered or bool(move.restarts)
                 yield Effect(dest, keep & ~set_, ~keep | set_, again)
 
     def _ends(self, move: Move) -> bool:
-        """The move leads to the goal, is what the wait is not about, or does not come."""
+        """The move leads to the goal, ends the wait without it, or cannot happen."""
         denied = move.host_facts & self.denied
         return bool(denied) or self.over(move) or self.goal(move.dest, move.actions)
 
     def _spot(self, node: int) -> int:
-        """What matters of a configuration."""
+        """The part of a configuration that matters."""
         return node & self.masks[node >> self.model.bits.shift]
 
     def _reach(self, nearest: dict[int, int]) -> None:
-        """The graph that the starts lead to, up to the goal."""
+        """The graph that is reachable from the starts, up to the goal."""
         queue = list(nearest.items())
         self._actual = dict(nearest)
         for spot, node in queue:
@@ -173,7 +173,7 @@ class Restless:
         return there, frozenset(again), edge
 
     def _unheard(self, move: Move, node: int) -> bool:
-        """A voice that begins while one is heard, or ends while none is."""
+        """Speech that begins while the user speaks, or ends while the user is silent."""
         if move.trigger == "user_started_speaking":
             return bool(node & self.voice)
         return move.trigger == "user_stopped_speaking" and self.voice & ~node != 0
@@ -181,7 +181,7 @@ class Restless:
     # -- the longest wait
 
     def _usable(self, spot: int) -> Iterator[str]:
-        """The timers that bound a wait here: each is taken at the latest when it is due."""
+        """The timers that bound a wait here: each is taken when it is due, at the latest."""
         state = self.model.state(spot)
         for timer in self.model.flow.states[state].after:
             key = spot, timer
@@ -195,7 +195,7 @@ class Restless:
             yield VOICE
 
     def _taken(self, state: str, timer: str, spot: int) -> bool:
-        """Whether the timer is taken, and changes something, whatever the host answers."""
+        """Whether the timer is taken and changes something, for every answer of the host."""
         host = self.model.host_facts(state, timer) & ~self.denied
         answers = (self.model.answer(state, timer, True, spot | facts) for facts in subsets(host))
         return all(answer is not None and self._moves(spot, answer) for answer in answers)
@@ -209,7 +209,7 @@ class Restless:
         return answer.entered or self._spot(self.model.after(move, spot)) != spot
 
     def _endless(self, node: int, way: Endless[int, Edge]) -> Run:
-        """The way into moves that can be repeated forever, or into a state that no timer leaves."""
+        """The path to moves that can be repeated forever, or to a state that no timer leaves."""
         moves = list[tuple[int, Edge]]()
         for step in way.steps:
             edge = next(
@@ -225,7 +225,7 @@ class Restless:
         return Run(inf, (), self._stuck(way.stuck), state, tuple(moves), way.first)
 
     def _stuck(self, spot: int) -> str:
-        """The state has no timer, or none of its timers is sure to go anywhere from here."""
+        """Why no timer is certain to leave this configuration's state."""
         state = self.model.state(spot)
         why = [self._refused(state, timer, spot) for timer in self.model.flow.states[state].after]
         return f"no timer leaves {state}" + (f": {', '.join(why)}" if why else "")

@@ -1,4 +1,4 @@
-"""Reports as SARIF 2.1.0, for code scanning and editors."""
+"""Writes reports as SARIF 2.1.0, for code scanning and editors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _location(finding: Finding) -> dict[str, Any]:
 
 
 def _way(finding: Finding, trace: Trace) -> list[dict[str, Any]]:
-    """Each step at the line of what was taken; what no line says has only its text."""
+    """Each step, located at the line of its transition; a step without a line has only its text."""
     places = [_step(step, trace) for step in trace.steps]
     quiet = [{"location": {"message": {"text": line}}} for line in trace.quiet]
     return [*places, *quiet] or [{"location": _location(finding)}]

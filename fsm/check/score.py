@@ -1,4 +1,4 @@
-"""The score of a proof: which mutants of a flow it catches, and why the others are right."""
+"""The score of a proof: which mutants of a flow it catches, and why the others are correct."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Result: TypeAlias = Literal["caught", "equivalent", "explained", "survives"]
 
 @attrs.frozen
 class Fate:
-    """What became of a mutant.
+    """The outcome of a mutant.
 
     Attributes:
-        by: The code of the finding that caught it, or the reason why it is right.
+        by: The code of the finding that caught it, or the reason why it is correct.
     """
 
     mutant: Mutant
@@ -39,19 +39,19 @@ class Score:
     """All mutants of a flow.
 
     Attributes:
-        stale: Explained mutants that are caught, are equivalent or are not there.
+        stale: Explained mutants that are caught, are equivalent, or do not exist.
     """
 
     fates: tuple[Fate, ...]
     stale: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
-        """How many mutants ended so."""
+        """How many mutants had this outcome."""
         return sum(fate.result == result for fate in self.fates)
 
     @property
     def of_faults(self) -> float:
-        """The share that is caught of those that are not proved to be equivalent."""
+        """The caught share of the mutants that are not proved to be equivalent."""
         faults = len(self.fates) - self.count("equivalent")
         return self.count("caught") / faults if faults else 1.0
 
@@ -64,7 +64,7 @@ class Score:
 def judge_mutants(
     flow: Flow, chosen: Iterable[Mutant], explained: Mapping[str, str]
 ) -> Iterator[Fate]:
-    """What becomes of each of these mutants."""
+    """The outcome of each of these mutants."""
     twin: Twin | None = None
     for mutant in chosen:
         if mutant.operator == CELLS:
@@ -88,7 +88,7 @@ def judge_mutants(
 
 
 def score(flow: Flow, explained: Mapping[str, str], every: int = 1) -> Score:
-    """Judge every mutant of a flow, or each `every`-th of them and all that are explained."""
+    """Judge every mutant of a flow, or every n-th (`every`) and all explained ones."""
     chosen = [
         mutant
         for index, mutant in enumerate(mutants(flow))

@@ -1,4 +1,4 @@
-"""Finds what is never reached, taken or used in a flow. Needs no property."""
+"""Finds parts of a flow that are never reached, taken or used. Needs no property."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ __all__ = ["structure_findings"]
 
 
 def structure_findings(model: StateSpace, found: Exploration, source: Source) -> Iterator[Finding]:
-    """Unreachable, dead, unused, not total. Only where all configurations were visited."""
+    """Unreachable, dead, unused and incomplete parts. Only valid if all configurations were
+    visited."""
     flow = model.flow
     reached = {model.state(node) for node in found.links}
     yield from _unused(flow, source)
@@ -39,7 +40,7 @@ def _unreachable(flow: Flow, name: str, source: Source) -> Finding:
 
 
 def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | None:
-    """Where a variant took away the way to a state, or to one that leads to it."""
+    """Where a variant removed the way to a state, or to one that leads to it."""
     if name in source.cut:
         return source.cut[name]
     before = {row.source for row in flow.rows() if row.dest == name} - seen
@@ -48,7 +49,7 @@ def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | No
 
 
 def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
-    """A variant that no longer uses what its base declares need not remove it."""
+    """Unused names of a variant. It need not remove unused names that its base declares."""
     rows = list(flow.rows())
     chosen = {action for row in rows for action in row.transition.actions}
     for name in flow.actions:
@@ -68,7 +69,7 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def _dead_rows(model: StateSpace, source: Source, reached: set[str]) -> Iterator[Finding]:
-    """A row that a group gives to several states is dead if it is in all of them."""
+    """Dead rows. A row of a group is dead if it is dead in all of the group's states."""
     rows = [row for row in model.flow.rows() if row.source in reached]
     alive = {source.path(row.path) for row in rows if row.id in model.taken}
     for row in rows:
@@ -112,7 +113,8 @@ def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
 
 
 def _latches(model: StateSpace, fact: Fact, name: str) -> bool:
-    """It is set by a timer that fires only while it is false: something happens only once."""
+    """It is set by a timer that fires only while it is false, so that something happens only
+    once."""
     rows = [row for row in model.flow.rows() if row.trigger in fact.set_by]
     return all(row.timer and name in row.transition.unless for row in rows) and bool(rows)
 

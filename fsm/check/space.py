@@ -1,7 +1,7 @@
-"""A flow and its environment as integers, for the explorer.
+"""Encodes a flow and its environment as integers, for the explorer.
 
-A configuration is one number: the facts that matter, the ghosts, the current scopes and, above
-them, the held state. A ghost is a fact of the checker's own: it says what is really so, and shows
+A configuration is one number: the facts that matter, the ghosts, the current scopes and, in the
+upper bits, the state. A ghost is the checker's own fact: it says what is really true, and shows
 where the flow's facts are wrong. A move changes a configuration by one AND and one OR. Moves come
 from the compiled program that machines run, so the proof and the runtime cannot differ.
 
@@ -24,17 +24,17 @@ __all__ = ["StateSpace", "what_it_does"]
 
 
 def what_it_does(edge: Edge) -> tuple[Any, ...]:
-    """What tells two moves of a trigger apart, whatever the host has answered."""
+    """What distinguishes two moves of a trigger, apart from the host's answers."""
     keep, set_, alarms, move = edge
     return keep, set_, alarms, move.entered, move.restarts, move.actions
 
 
 class StateSpace:
-    """The moves of a flow in its world, made when a configuration first needs them.
+    """The moves of a flow in its world, computed lazily for each configuration.
 
     Attributes:
         taken: The ids of the rows that were taken somewhere.
-        shadows: Row to the rows that were taken in its place although its own guard held.
+        shadows: For each row the rows that were taken instead although its own guard held.
     """
 
     def __init__(self, program: Program, world: World, bits: Bits, rules: Iterable[Rule]) -> None:
@@ -47,7 +47,7 @@ class StateSpace:
         self.relevant = self._relevant(rules)
         self.taken: set[str] = set()
         self.shadows: dict[str, set[str]] = {}
-        # Scopes that may begin under the token of another: an old token can be current again.
+        # Scopes that may begin under another scope's token: an old token can become current again.
         self._borrowed = {s for t in program.compared for s in program.begins.get(t, ())}
         self._alarms: dict[tuple[str, str, Arrival, int], tuple[Alarm, ...]] = {}
 
@@ -57,11 +57,11 @@ class StateSpace:
         return self.index[self.flow.initial] << self.bits.shift
 
     def state(self, node: int) -> str:
-        """The state that a configuration holds."""
+        """The state of a configuration."""
         return self.order[node >> self.bits.shift]
 
     def _relevant(self, rules: Iterable[Rule]) -> int:
-        """The bits of the facts that a guard or a rule reads and no host gives."""
+        """The bits of the facts that a guard or a rule reads, except host facts."""
         read = 0
         for rows in self.program.rows.values():
             for alternatives in rows.values():
@@ -72,7 +72,7 @@ class StateSpace:
         return read & ~self.bits.host_facts & (1 << len(self.bits.facts)) - 1
 
     def state_tests(self, state: str) -> tuple[tuple[int, int, Rule], ...]:
-        """The rules on holding a state; a host fact may have any value, so it excuses nothing."""
+        """The rules on being in a state. A host fact may have any value, so it is no excuse."""
         free = ~self.bits.host_facts
         return tuple(
             (rule.test.mask & free, rule.test.want & free, rule)
@@ -81,7 +81,7 @@ class StateSpace:
         )
 
     def reads(self, state: str, trigger: str) -> int:
-        """The bits of a configuration that decide what a trigger does in a state."""
+        """The bits of a configuration that decide the effect of a trigger in a state."""
         read = 0
         for alternative in self.program.rows[state].get(trigger, ()):
             read |= alternative[0]
@@ -93,7 +93,7 @@ class StateSpace:
         return read & ~self.bits.host_facts
 
     def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
-        """What a trigger can do in a configuration, whatever the host answers."""
+        """The moves of a trigger in a configuration, for all answers of the host."""
         found: dict[tuple[Any, ...], Edge] = {}
         for arrives, accepted in self.arrivals(trigger, node):
             for move in self._moves(state, trigger, arrives, accepted, node):
@@ -105,9 +105,9 @@ class StateSpace:
     def arrivals(self, trigger: str, node: int) -> Iterator[tuple[Arrival, bool]]:
         """How the trigger can arrive, and whether its fence lets it pass.
 
-        A machine compares the event's token with the last one that began; it keeps that token
-        until the scope ends. So an event of a scope that is over in the world passes where the
-        flow forgot to fence it, or to end the scope.
+        A machine compares the event's token with the latest one, which it keeps until the scope
+        ends. So an event of a scope that is really over passes if the flow forgets to fence the
+        event, or to end the scope.
         """
         scope = self._scope(trigger)
         if scope is None:
@@ -129,7 +129,7 @@ class StateSpace:
             yield "stale", False
 
     def _scope(self, trigger: str) -> str | None:
-        """The scope that an event must be of; one that begins that scope is always news."""
+        """The scope that an event must belong to. An event that begins the scope is never stale."""
         scope = self.world.belongs.get(trigger) or self.program.fences.get(trigger)
         return None if scope in self.program.begins.get(trigger, ()) else scope
 
@@ -155,7 +155,7 @@ class StateSpace:
             )
 
     def _answer(self, rows: tuple[Any, ...], facts: int) -> Taken | None:
-        """What `Machine.step` answers; notes which rows stood in the shadow of others."""
+        """The verdict of `Machine.step`. Records which rows are shadowed by others."""
         answer: Taken | None = None
         for mask, want, _keep, _set, _dest, taken in rows:
             if facts & mask != want:
@@ -197,7 +197,7 @@ class StateSpace:
         return read & self.bits.host_facts
 
     def asked_at_once(self, state: str, trigger: str) -> int:
-        """How many host facts the guards and the rules read where a trigger arrives in a state."""
+        """How many host facts the guards and the rules read when a trigger arrives in a state."""
         read = self.host_facts(state, trigger)
         for taken in (*(row[5] for row in self.program.rows[state].get(trigger, ())), None):
             for alarm in self._alarms_of(Move(state, trigger, "", taken)):
@@ -205,7 +205,7 @@ class StateSpace:
         return read.bit_count()
 
     def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:
-        """What a machine answers in a state with these facts."""
+        """A machine's verdict in a state with these facts."""
         return self._answer(self.program.rows[state].get(trigger, ()) if accepted else (), facts)
 
     def after(self, move: Move, node: int) -> int:
@@ -219,7 +219,7 @@ class StateSpace:
         return self._ghosts(clears) | self._ghosts(sets)
 
     def commit(self, state: str, taken: Taken) -> tuple[int, int]:
-        """What taking a row does to the state, the facts that matter and the current scopes."""
+        """The effect of a row on the state, the facts that matter and the current scopes."""
         keep, set_ = next(
             (row[2], row[3]) for row in self.program.rows[state][taken.trigger] if row[5] is taken
         )
@@ -235,7 +235,8 @@ class StateSpace:
         return keep, set_
 
     def _effects(self, move: Move, node: int) -> Iterator[tuple[int, int]]:
-        """The world's side: a request that is refused does not happen, an observation has."""
+        """The effect on the ghosts: a refused request does not happen, but an event has
+        happened."""
         body = self.flow.triggers.get(move.trigger)
         happens = move.taken is not None or (body is not None and body.kind == "event")
         if move.trigger in self.world.events and move.arrives != "stale" and happens:

@@ -1,8 +1,8 @@
-"""The longest wait in a graph of spots between which timers run.
+"""Computes the longest wait in a graph of spots between which timers run.
 
-A run is cut into stretches, and each is charged to one timer that runs on through it: the wait
-lasts no longer than the seconds of these timers. If there is no such division, the wait has no
-bound.
+A run is divided into stretches, each charged to one timer that keeps running through it: the wait
+lasts no longer than the seconds of these timers together. If there is no such division, the wait
+has no bound.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import attrs
 
 __all__ = ["VOICE", "Endless", "Step", "Stretches"]
 
-_EPSILON = 1e-6  # seconds by which sums of seconds may differ
+_EPSILON = 1e-6  # tolerance for sums of seconds
 VOICE = ""
-"""Stands for a timer where time does not count."""
+"""Takes the place of a timer while time does not count."""
 
 S = TypeVar("S", bound=Hashable)
 M = TypeVar("M")
 Step = tuple[S, frozenset[str] | None, M]
-"""Where a move leads, the timers that it starts again (None: all), and the move."""
+"""The dest of a move, the timers that it restarts (None: all), and the move."""
 
 
 @attrs.frozen
 class Endless(Generic[S, M]):
-    """A way without a bound.
+    """A path without a bound.
 
     Attributes:
         steps: The moves, from the first spot on.
@@ -45,8 +45,8 @@ class Stretches(Generic[S, M]):
 
     Args:
         steps: The moves from each spot that do not end the wait.
-        usable: The timers that bound a wait at each spot: each is taken at the latest when due.
-        seconds: Of each timer.
+        usable: The timers that bound a wait at each spot: each is taken when due, at the latest.
+        seconds: The seconds of each timer.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Stretches(Generic[S, M]):
         self._solve()
 
     def endless(self, spot: S) -> Endless[S, M]:
-        """A way from a spot without a bound: moves that can be repeated forever, or to a spot that
-        no timer leaves."""
+        """A path from a spot without a bound: into moves that can be repeated forever, or to a spot
+        that no timer leaves."""
         steps, passed = list[Step[S, M]](), {spot: 0}
         while True:
             timers = sorted(self.usable[spot], key=self.seconds.__getitem__)
@@ -102,7 +102,8 @@ class Stretches(Generic[S, M]):
                         shorter = True
 
     def _stretch(self, timer: str, spots: list[S]) -> dict[S, float]:
-        """What is still to come once a timer that runs on from each of these spots has ended."""
+        """The rest of the wait after a timer that keeps running from each of these spots has
+        ended."""
         rest = dict.fromkeys(spots, 0.0)
         back: dict[S, list[S]] = {}
         for spot in spots:
@@ -123,12 +124,14 @@ class Stretches(Generic[S, M]):
     def _goes_on(
         self, timer: str, there: S, again: frozenset[str] | None, region: dict[S, float]
     ) -> bool:
-        """Whether a move lets the timer run on, and leads to where it still bounds the wait."""
+        """Whether a move keeps the timer running, and leads to a spot where it still bounds the
+        wait."""
         runs = again is not None and timer not in again
         return there in region and (runs or timer == VOICE)
 
     def _way(self, spot: S, timer: str, rest: float) -> list[Step[S, M]]:
-        """The shortest way through the stretch of a timer to where the wait lasts `rest` longer."""
+        """The shortest path through a timer's stretch to a spot where the rest of the wait is
+        `rest`."""
         region = dict.fromkeys((s for s in self.steps if timer in self.usable[s]), 0.0)
         ways: dict[S, list[Step[S, M]]] = {spot: []}
         for here in (queue := [spot]):

@@ -1,4 +1,4 @@
-"""A way through the model, as steps that people can read and machines can replay."""
+"""Converts a path through the model to steps that people can read and machines can replay."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class TraceStep:
     Attributes:
         trigger: The trigger or timer.
         of: The step, turn or call that it belongs to, as ``SCOPE NUMBER``; None if to none.
-        host_facts: What the host answers, where it matters.
+        host_facts: The host's answers that matter.
         state: The state afterwards.
         facts: The facts that are true afterwards.
-        ghosts: What is really so afterwards, whatever the facts of the flow say.
-        actions: What the host then does.
+        ghosts: The ghosts that are true afterwards.
+        actions: The host's actions.
         refused: The machine refuses the trigger.
         row: The id of the transition that was taken, if one was.
     """
@@ -57,8 +57,8 @@ class Trace:
 
     Attributes:
         initial: The initial state.
-        steps: What happens, in order.
-        quiet: What timers do afterwards if no event comes any more, as sentences.
+        steps: The steps, in order.
+        quiet: What timers do afterwards if there are no more events, as sentences.
         flow: The flow.
     """
 
@@ -74,7 +74,7 @@ class Trace:
         return "\n".join([*lines, *(f"   …  {line}" for line in self.quiet)])
 
     def entries(self) -> list[dict[str, Any]]:
-        """The steps as plain data: what a `Machine` gets, and what it answers."""
+        """The steps as plain data: the inputs of a `Machine`, and its verdicts."""
         return [
             {
                 "trigger": step.trigger,
@@ -90,9 +90,9 @@ class Trace:
 
 
 def trace(model: StateSpace, moves: Iterable[tuple[int, Edge]], quiet: Iterable[str] = ()) -> Trace:
-    """The moves of a path, with the facts that each leaves behind.
+    """The moves of a path, with the facts after each.
 
-    Facts that no guard and no property reads are not followed, so they are not shown.
+    Facts that no guard and no property reads are not tracked, and so not shown.
     """
     names = _Names(model)
     steps = [_step(model, node, edge, names) for node, edge in moves]
@@ -119,12 +119,12 @@ def _step(model: StateSpace, node: int, edge: Edge, tokens: _Names) -> TraceStep
 
 
 class _Names:
-    """What the steps, turns and calls of a way are called, so that a machine answers as it says.
+    """Names the steps, turns and calls of a path so that a machine gives the same verdicts.
 
     Attributes:
-        last: Scope to the name under which it began last.
-        before: Scope to the name before that one.
-        held: Scope to the name that a machine knows as current.
+        last: The latest name of each scope.
+        before: The previous name of each scope.
+        held: The name of each scope that a machine knows as current.
     """
 
     def __init__(self, model: StateSpace) -> None:
@@ -134,7 +134,7 @@ class _Names:
         self.held: dict[str, str | None] = {}
 
     def of(self, move: Move, node: int) -> str | None:
-        """The name that the event carries; begins and ends scopes as the event does."""
+        """The name that the event carries. Begins and ends scopes as the event does."""
         begun = self.program.begins.get(move.trigger, ())
         name = self._name(move, node, begun)
         for scope in begun if move.taken else ():
@@ -158,6 +158,6 @@ class _Names:
         scope = fence or self.model.world.belongs[move.trigger]
         ghost = self.model.world.begun.get(scope)
         over = ghost is not None and not node & self.model.bits.ghosts[ghost]
-        # A stale event is of the scope that has just ended, or of the one before the current.
+        # A stale event belongs to the scope that has just ended, or to the one before the current.
         known = self.last if move.arrives == "fresh" or over else self.before
         return known.get(scope, f"{scope} 0")

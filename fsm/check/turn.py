@@ -1,8 +1,8 @@
 """The ten properties of a turn, checked against what really happens.
 
-The facts of a flow may be wrong. So the checker tracks by itself what happens, in facts of its own:
-the ghosts. A stale event changes no ghost: a flow that takes it is found, and so is a fact with the
-name of a ghost and another value.
+The facts of a flow may be wrong. So the checker tracks what happens in its own facts, the ghosts. A
+stale event changes no ghost, so a flow that takes one is found. A fact that has the name of a ghost
+but a different value is found as well.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _WORLD = World(
     ghosts=(
         "user_speaking",
         "step_running",
-        "playout_started",  # audio of this step was heard
+        "playout_started",  # audio of this step was played
         "output_held",
         "tools_running",
         "result_uncommitted",
         "turn_open",
         "turn_deferred",  # a committed turn was refused and waits
-        "reply_due",  # the results of the turn's calls are there, the step that uses them is not
-        "heard",  # audio is being heard now
-        "cut",  # this step was interrupted: nothing of it is heard any more
-        "paused",  # the output stands still until it is told to go on
-        "stopped",  # it stood still in the middle of what was heard
-        "sound_over",  # since the output is kept back, a sound of the user has ended
-        "unreleased",  # a call blocks, and nobody was asked to let it go
-        "answered",  # the reply to the committed turn was asked for
+        "reply_due",  # the results of the turn's calls have arrived, and their step has not begun
+        "heard",  # audio is playing
+        "cut",  # this step was interrupted, and must not play any more
+        "paused",  # the output is paused until it is resumed
+        "stopped",  # it was paused in the middle of playout
+        "sound_over",  # since the output was held back, a sound of the user has ended
+        "unreleased",  # a call blocks, and its release was not requested
+        "answered",  # the reply to the committed turn was requested
     ),
     # trigger: (clears, sets, suspended by)
     events={
@@ -98,26 +98,26 @@ _WORLD = World(
     begun={"step": "step_running"},
 )
 TRUE_FACTS = _WORLD.ghosts[:9]
-"""Names that mean the same as a flow's fact and as a ghost."""
+"""Names with the same meaning as a fact of a flow and as a ghost."""
 
 COMMON = frozenset(_WORLD.events) | {
     *("barge_in", "preemptive_generation", "reply", "start_playout", "next_reply"),
     *("final_transcript", "endpointing_ended", "speech_interrupted", "interruptions_disallowed"),
     *("step_progressed", "turn_replied"),
 }
-"""The triggers that every turn has. Only the application knows when others come."""
+"""The triggers that every turn has. Others are up to the application."""
 
 HARMLESS = ("release_output", "drop_audio")
-"""Actions that do nothing where there is nothing for them to do."""
+"""Actions that have no effect if there is nothing to do."""
 
 
 @attrs.frozen
 class Builtin:
-    """One of the ten.
+    """One of the ten properties.
 
     Attributes:
-        means: What holds, one sentence.
-        triggers, states: The words without which it says nothing.
+        means: Its meaning, in one sentence.
+        triggers, states: The names that it needs in a flow.
     """
 
     name: str
@@ -191,7 +191,7 @@ PROPERTIES: dict[str, Builtin] = {
 
 
 def turn_world(flow: Flow) -> World:
-    """What is really so in a conversation, as far as the flow has names for it."""
+    """The world of a conversation, as far as the flow has names for it."""
     if flow.kind != "turn":
         return World()
     belongs = {t: s for t, s in _WORLD.belongs.items() if t in flow.triggers}
@@ -199,7 +199,7 @@ def turn_world(flow: Flow) -> World:
 
 
 def missing(flow: Flow, name: str) -> tuple[str, ...]:
-    """The words that a property needs and the flow lacks."""
+    """The names that a property needs but the flow lacks."""
     body = PROPERTIES[name]
     lacking = [f"trigger {t!r}" for t in body.triggers if t not in flow.triggers]
     return tuple(lacking + [f"state {s!r}" for s in body.states if s not in flow.states])

@@ -1,4 +1,4 @@
-"""Rules on the agent state: it is what the user hears, and states and facts are true."""
+"""Rules on the agent state: it matches what the user hears, and states and facts are true."""
 
 from __future__ import annotations
 

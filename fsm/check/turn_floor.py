@@ -1,4 +1,4 @@
-"""Rules on who has the floor: the user gets it, and nobody keeps it too long."""
+"""Rules on the floor: the user gets it, and no step holds it too long."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .turn_words import words_decide
 __all__ = ["floor_is_alive", "over_the_user"]
 
 _BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
-# Nothing of this step is left to be let go.
+# This step has no held audio left.
 _MAY_LET_GO = frozenset({"step_started", "step_finished", "playout_started", "playout_finished"})
-# What ends the wait for a decision, or for the transcript of a sound.
+# The triggers that end the wait for endpointing, or for a transcript.
 _MAY_DECIDE = frozenset({"endpointing_ended", "noise_limit"})
 _LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
 _REPORTED = _LIMITS | {"turn_overdue"}
@@ -25,7 +25,7 @@ _REPORTED = _LIMITS | {"turn_overdue"}
 def over_the_user(make: Maker) -> Iterator[Rule]:
     """Playout does not start over a speaking user unless it is uninterruptible."""
     yield from _first_frame(make)
-    explained = make.host_facts("backchannel")  # by words that ask for nothing
+    explained = make.host_facts("backchannel")  # by a text that needs no answer
     for action in ("release_output", "resume_output"):
         for pause in ((), make.host_facts("user_silent")) if explained else ((),):
             yield make.chosen(
@@ -89,7 +89,7 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
 
 
 def _lets_go(move: Move) -> bool:
-    """The move lets this step's audio go on, and not because what is heard became
+    """The move resumes this step's audio, for another reason than that the speech became
     uninterruptible."""
     keeps = move.dest in ("thinking", "speaking") and move.source in ("thinking", "paused")
     heard = move.source == "paused" and move.trigger == "interruptions_disallowed"
@@ -105,7 +105,7 @@ def _is_undecided(move: Move) -> bool:
 
 
 def _barge_in(make: Maker) -> Iterator[Rule]:
-    # A state that ignores the words says that they are none of an interruption.
+    # A state that ignores the transcript declares that it is no interruption.
     deaf = {n for n, state in make.flow.states.items() if "final_transcript" in state.ignores}
 
     def held(state: str) -> Where:
@@ -165,7 +165,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
 
 
 def _lets_go_after(flow: Flow, state: str) -> Iterator[str]:
-    """The timers after which a state lets the audio that it keeps back go on."""
+    """The timers after which a state releases the audio that it holds back."""
     rows = flow.rows(state) if state in flow.states else ()
     letting = {"release_output", "resume_output"}
     names = (row.trigger for row in rows if row.timer and letting & {*row.transition.actions})
@@ -197,7 +197,7 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
 
 
 def floor_is_alive(make: Maker) -> Iterator[Rule]:
-    """Nothing keeps the floor longer than its timers say, or than it has a reason to."""
+    """No step keeps the floor longer than its timers allow, or without a reason."""
     yield make.chosen(
         "interrupt_speech",
         "by a timer: a speech that may not be interrupted would go on, force_interrupt is missing",
@@ -266,11 +266,11 @@ _WAITS = {
     "speaking": ("~step_running",),
     "paused": ("~step_running",),
 }
-"""What a state waits for. Thinking always waits for a step: it has the floor, or is to take it."""
+"""What a state waits for. Thinking always waits for a step, which has the floor or will take it."""
 
 
 def _reports(make: Maker) -> Iterator[Rule]:
-    """A wait that is reported has something that it waits for, and goes on."""
+    """A reported wait waits for something, and continues."""
     yield make.chosen("report_wait", "and the state is left", where=lambda m: m.entered)
     for state, facts in _WAITS.items():
         yield make.chosen(

@@ -1,7 +1,7 @@
 """The ten properties of a turn as rules on moves and configurations.
 
-Here: speculation, resuming, results, calls, replies, turns. The floor is in `turn_floor`, the
-agent state in `turn_agent_state`, what only shows when nothing more happens is in `leads`.
+This module has speculation, resuming, results, calls, replies and turns. The floor is in
+`turn_floor`, the agent state in `turn_agent_state`, properties about waits are in `leads`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HOLDS_THE_FLOOR = frozenset({"thinking", "speaking", "paused", "interrupted"})
 
 
 def turn_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
-    """The rules of every property that is claimed and that the flow has the words for."""
+    """The rules of every claimed property whose names the flow has."""
     if flow.kind != "turn":
         return
     for name, rules in _RULES.items():

@@ -1,4 +1,4 @@
-"""Rules on what the user says over the agent, for a flow in which their words decide."""
+"""Rules on speech over the agent, for a flow in which the transcript decides."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WORDS = ("interim_transcript", "final_transcript")
 
 
 def words_decide(make: Maker) -> Iterator[Rule]:
-    """A barge-in stops or holds the audio, unless the state leaves that to the words. There,
-    words that are no backchannel stop it, and a stop word always does."""
+    """A barge-in stops or holds the audio, unless the state leaves that to the transcript. There a
+    transcript that is not a backchannel stops it, and a stop word always does."""
     left_to_words = _left_to_words(make.flow)
 
     def does_nothing(move: Move) -> bool:
@@ -58,7 +58,7 @@ def _stopped_by_words(make: Maker, state: str) -> Iterator[Rule]:
 
 
 def _left_to_words(flow: Flow) -> frozenset[str]:
-    """The states in which audio is heard, or is paused, and words decide whether it stops."""
+    """The states with playing or paused audio in which the transcript decides whether it stops."""
     if "backchannel" not in flow.host_facts:
         return frozenset()
     return frozenset(

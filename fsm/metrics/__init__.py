@@ -1,4 +1,4 @@
-"""The figures of conversations, from their journals."""
+"""Measures conversations by their journals."""
 
 from .figures import Figures, Summary, measure, summarize
 from .follower import SILENCE, Follower, values_of

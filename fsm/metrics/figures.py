@@ -36,10 +36,10 @@ __all__ = ["Figures", "Summary", "measure", "summarize"]
 
 @attrs.frozen
 class Summary:
-    """Durations in seconds, summarized. A percentile lies between the two nearest values.
+    """A summary of durations in seconds. Percentiles are interpolated.
 
     Attributes:
-        count: How many there are.
+        count: The number of durations.
         mean: The mean.
         p50, p90, p99: Percentiles.
         most: The longest.
@@ -107,7 +107,7 @@ class Figures:
 
     @classmethod
     def over(cls, parts: Iterable[Figures]) -> Figures:
-        """The figures of several conversations together."""
+        """The combined figures of several conversations."""
         parts = list(parts)
         return cls(
             sum(part.journals for part in parts),
@@ -118,25 +118,25 @@ class Figures:
 
     @property
     def responses(self) -> tuple[float, ...]:
-        """Seconds from the end of the user's voice to the answer, for each turn that got one."""
+        """Seconds from the end of the user's speech to the answer, for each turn that got one."""
         return tuple(value.seconds for value in self.values if isinstance(value, Response))
 
     @property
     def stops(self) -> tuple[float, ...]:
-        """Seconds from the user's voice over the agent until the agent was silent."""
+        """Seconds from the start of the user's speech over the agent until the agent was silent."""
         found = (value.stop_latency for value in self._interruptions)
         return tuple(seconds for seconds in found if seconds is not None)
 
     @property
     def interruptions(self) -> Mapping[str, int]:
-        """How often the user began to speak over the agent, by outcome."""
+        """How often the user started to speak over the agent, by outcome."""
         return Counter(value.outcome for value in self._interruptions)
 
     @property
     def yield_rate(self) -> float | None:
         """The share of interruptions to which the agent stopped within 2 s.
 
-        An interruption after which the agent had said everything anyway is not counted.
+        An interruption at the very end of the agent's speech is not counted.
         """
         asked = [value for value in self._interruptions if value.outcome != "ended"]
         stopped = (value.stop_latency for value in asked)
@@ -150,19 +150,19 @@ class Figures:
 
     @property
     def false_interruption_rate(self) -> float | None:
-        """The share of the user's cuts that were followed by no words."""
+        """The share of interruptions by the user that got no transcript."""
         cuts = self._cuts
         return _rate(cuts["resumed"] + cuts["given_up"], cuts.total())
 
     @property
     def resume_rate(self) -> float | None:
-        """The share of the cuts without words after which the agent went on."""
+        """The share of interruptions without a transcript after which the agent resumed."""
         cuts = self._cuts
         return _rate(cuts["resumed"], cuts["resumed"] + cuts["given_up"])
 
     @property
     def silences(self) -> tuple[Silence, ...]:
-        """The silences that are longer than the limit."""
+        """The silences above the limit."""
         return tuple(value for value in self.values if isinstance(value, Silence))
 
     @property
@@ -172,7 +172,7 @@ class Figures:
 
     @property
     def blips(self) -> tuple[Blip, ...]:
-        """Audio of the agent of less than 0.7 s that was cut off."""
+        """Audio of the agent of less than 0.7 s that was interrupted."""
         return tuple(value for value in self.values if isinstance(value, Blip))
 
     @property
@@ -182,7 +182,7 @@ class Figures:
 
     @property
     def response_parts(self) -> Mapping[str, tuple[float, ...]]:
-        """What the response latencies were spent on, by part, in seconds for each turn."""
+        """The parts of the response latencies, in seconds for each turn."""
         parts: dict[str, list[float]] = {}
         for value in self.values:
             if isinstance(value, Response):
@@ -206,7 +206,8 @@ class Figures:
 
     @property
     def events(self) -> tuple[Reported, ...]:
-        """What the sessions have reported: failures, missing audio and transcripts, the close."""
+        """The events that the sessions reported: failures, missing audio and transcripts, the
+        close."""
         return tuple(value for value in self.values if isinstance(value, Reported))
 
     @property
@@ -221,12 +222,12 @@ class Figures:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """How often each time limit has ended a wait."""
+        """How often each limit has ended a wait."""
         return Counter(value.limit for value in self.values if isinstance(value, LimitReached))
 
     @property
     def states(self) -> Mapping[str, tuple[float, ...]]:
-        """For each state, how long it was held each time, in seconds."""
+        """For each state the length of each stay, in seconds."""
         held: dict[str, list[float]] = {}
         for value in self.values:
             if isinstance(value, StateHeld):
@@ -253,9 +254,9 @@ def measure(
     """Measure one conversation.
 
     Args:
-        journal: The journal of a turn. Of another flow only states and refusals are measured.
-        timers: The names of the flow's timers, for journals that do not have them.
-        silence: A silence counts from this many seconds on.
+        journal: The journal of a turn. For other flows only states and refusals are measured.
+        timers: The names of the flow's timers, for journals without them.
+        silence: The shortest silence that counts, in seconds.
 
     Returns:
         The figures.

@@ -1,4 +1,4 @@
-"""Who was heard, who began to speak over whom, and the outcome."""
+"""Measures who was heard, who spoke over whom, and the outcome."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .values import Blip, Cut, Interruption, Overlap, Value
 __all__ = ["BLIP", "HEARD", "YIELD", "FloorTimes"]
 
 HEARD = "speaking"
-"""The state in which the agent is heard."""
+"""The state in which the agent is audible."""
 
 BLIP = 0.7
-"""Seconds: shorter audio that was cut off means nothing to the user."""
+"""Seconds: interrupted audio that is shorter means nothing to the user."""
 
 YIELD = 2.0
 """Seconds after which an agent that still speaks has talked through an interruption."""
@@ -21,14 +21,14 @@ _BY_USER = ("turn_committed", "final_transcript", "barge_in")
 
 
 class FloorTimes:
-    """Overlaps, interruptions, cuts and blips; nothing of this stands in notes."""
+    """Measures overlaps, interruptions, cuts and blips. Needs no notes."""
 
     def __init__(self) -> None:
         self._heard_since: float | None = None
-        self._heard_before = 0.0  # of this segment, before it was cut
+        self._heard_before = 0.0  # of this segment, before the interruption
         self._user = False
         self._overlap: tuple[float, str] | None = None
-        self._interrupting: float | None = None  # the user began here, over the agent
+        self._interrupting: float | None = None  # the user started here, over the agent
         self._stopped: float | None = None
         self._cut: float | None = None
         self._words = False
@@ -98,7 +98,7 @@ class FloorTimes:
             self._interrupting = None
 
     def _given_up(self, now: float, trigger: str, out: list[Value], paused: bool = True) -> None:
-        """What was cut does not go on; the application may have interrupted it."""
+        """The interrupted speech does not resume; the application may have interrupted it."""
         assert self._cut is not None
         if self._words or trigger in _BY_USER:
             out.append(Cut(self._cut, "interrupted"))

@@ -39,7 +39,7 @@ from .values import (
 __all__ = ["SILENCE", "TURN_TIMERS", "Follower", "silences_in", "values_of"]
 
 SILENCE = 2.0
-"""Seconds from which on a silence is reported."""
+"""The shortest silence that is reported, in seconds."""
 
 TURN_TIMERS = frozenset(
     (
@@ -48,15 +48,15 @@ TURN_TIMERS = frozenset(
         "report_after",
     )
 )  # fmt: skip
-"""The timers of the shipped turn, for journals that do not name theirs."""
+"""The timers of the flow `turn`, for journals that do not name theirs."""
 
 
 class Follower:
-    """Returns the values that each record completes. It keeps only what is not complete.
+    """Returns the values that each record completes. It stores only incomplete values.
 
     Args:
-        timers: The names of the flow's timers: a timer whose guard does not hold is no refusal.
-        silence: A silence counts from this many seconds on.
+        timers: The names of the flow's timers: a timer whose guard does not hold is not a refusal.
+        silence: The shortest silence that counts, in seconds.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Follower:
         return refused.reason != "ignores" and refused.trigger not in self._timers
 
     def _complete(self, values: list[Value]) -> list[Value]:
-        """With the silences, and the parts of the responses."""
+        """Add the silences, and the parts of the responses."""
         quiet = [value for value in values if isinstance(value, Quiet)]
         parts = [part for value in quiet for part in value.parts]
         for number, value in enumerate(values):
@@ -127,15 +127,15 @@ class Follower:
 
 
 def event_of(note: Note) -> SessionEvent | None:
-    """What the session has reported with a note; None if the note says something else."""
+    """The session event in a note; None if it is another note."""
     try:
         return session_event(note)
-    except TypeError:  # the application has written a note of this kind
+    except TypeError:  # a note of this kind from the application
         return None
 
 
 def parts_of(response: Response, quiet: Iterable[Part]) -> tuple[tuple[str, float], ...]:
-    """What the time until a response was spent on."""
+    """The parts of a response latency."""
     spent: dict[str, float] = {}
     for part in quiet:
         seconds = min(part.end, response.heard_at) - max(part.start, response.at)
@@ -147,7 +147,7 @@ def parts_of(response: Response, quiet: Iterable[Part]) -> tuple[tuple[str, floa
 
 
 def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:
-    """The spans in which the user said no words either."""
+    """The spans in which the user said nothing either."""
     run: list[Part] = []
     for part in (*quiet.parts, None):
         if part is not None and not part.spoken:
@@ -166,7 +166,7 @@ def values_of(
     Args:
         journal: The journal.
         timers: The names of its flow's timers; by default those in its header.
-        silence: A silence counts from this many seconds on.
+        silence: The shortest silence that counts, in seconds.
 
     Returns:
         The values, in order.

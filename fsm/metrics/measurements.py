@@ -1,4 +1,4 @@
-"""What is measured, as telemetry names it. A journal gives the same numbers as the session."""
+"""The measurements under their telemetry names. A journal gives the same numbers as the session."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["INSTRUMENTS", "Instrument", "Measurement", "measurements_in", "measu
 
 @attrs.frozen
 class Instrument:
-    """An instrument of OpenTelemetry: a histogram of seconds, or a counter.
+    """An OpenTelemetry instrument: a histogram of seconds, or a counter.
 
     Attributes:
         name: Its name.
         kind: ``histogram`` or ``counter``.
-        unit: As UCUM has it: ``s``, or in braces what is counted.
+        unit: The UCUM unit: ``s``, or in braces what is counted.
         is_: What it measures.
     """
 
@@ -98,7 +98,7 @@ INSTRUMENTS = (
     Instrument("turnfsm.audio.stopped", "counter", "{time}", "Times without audio of the user."),
     Instrument("turnfsm.sessions.closed", "counter", "{session}", "Closed sessions, by reason."),
 )
-"""Every instrument, with the labels that its name suggests; no label is an id."""
+"""All instruments. No label is an id."""
 
 
 @attrs.frozen
@@ -117,7 +117,7 @@ class Measurement:
 
 
 def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
-    """The measurements that a value gives."""
+    """The measurements of a value."""
     match value:
         case values.Response():
             latency = Measurement("turnfsm.turn.response.latency", value.seconds)
@@ -164,7 +164,7 @@ def _reported(event: SessionEvent) -> tuple[Measurement, ...]:
 
 
 def measurements_of(journal: Journal) -> Iterator[Measurement]:
-    """What the session that wrote this journal sent to telemetry, in the same order.
+    """The measurements that the session of this journal sent to telemetry, in the same order.
 
     Args:
         journal: The journal.

@@ -14,10 +14,11 @@ import attrs
 __all__ = ["TICK", "Panel", "PanelCounts", "Tick", "panel"]
 
 TICK = 0.2
-"""Seconds of a tick."""
+"""The length of a tick, in seconds."""
 
 _YIELD, _TALK_ON, _IGNORE = 2.0, 1.0, 2.0
-"""Seconds: to stop for an interruption; to talk through a sound that is none; to ignore it."""
+"""Time limits in seconds: to stop for an interruption; to talk through a sound that is none; to
+ignore it."""
 
 
 @attrs.frozen
@@ -25,9 +26,9 @@ class Tick:
     """A fifth of a second of a conversation.
 
     Attributes:
-        user, agent: They speak.
-        backchannel: What the user begins in this tick is a backchannel.
-        sounds: Vocal tics (``vocal_tic``) and words to somebody else (``non_directed``) in this
+        user, agent: The user or the agent speaks.
+        backchannel: A backchannel of the user begins in this tick.
+        sounds: Vocal tics (``vocal_tic``) and speech to somebody else (``non_directed``) in this
             tick, each with a text that distinguishes it from the next one.
 
     Example:
@@ -51,7 +52,7 @@ class PanelCounts:
         yields: Interruptions by the user.
         backchannels: Backchannels over the agent.
         vocal_tics: Vocal tics.
-        non_directed: Words to somebody else.
+        non_directed: Speech to somebody else.
         agent_interrupts: Times that the agent began to speak over the user.
     """
 
@@ -65,7 +66,7 @@ class PanelCounts:
 
 @attrs.frozen
 class Panel:
-    """The interaction panel of tau-voice. A figure is None if a conversation has nothing to count.
+    """The interaction panel of tau-voice. A figure is None if there is nothing to count.
 
     Attributes:
         response_latency: L_R, mean seconds from the end of a user's turn to the agent's response.
@@ -92,7 +93,7 @@ class Panel:
 
 @attrs.frozen
 class _Span:
-    """A stretch of ticks in which somebody speaks or a sound is heard; `end` is the first after."""
+    """Consecutive ticks with speech or a sound; `end` is the first tick after them."""
 
     start: int
     end: int
@@ -102,7 +103,7 @@ class _Span:
 
 @attrs.define
 class _Tally:
-    """The events of the panel: what went right, what went wrong."""
+    """The events of the panel, by success and failure."""
 
     latencies: list[float] = attrs.field(factory=list)
     unanswered: int = 0
@@ -139,7 +140,7 @@ def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
 
 
 def _without_hangup(ticks: Sequence[Tick]) -> Sequence[Tick]:
-    """A simulation ends with one tick of the user that only marks the end."""
+    """Without the last user tick of a simulation, which only marks the end."""
     if len(ticks) >= 2 and ticks[-1].user and not ticks[-2].user:
         return ticks[:-1]
     return ticks
@@ -179,7 +180,7 @@ def _count_responses(
         answer = next((a for a in agents if a.start >= turn.end), None)
         again = turns[n + 1] if n + 1 < len(turns) else None
         if answer is not None and (again is None or answer.start <= again.start):
-            # seconds as the reference adds them up, to the last digit
+            # added up like the reference, for equality to the last digit
             ended = turn.start * TICK + (turn.end - turn.start) * TICK
             tally.latencies.append(answer.start * TICK - ended)
         elif again is not None:
@@ -191,7 +192,7 @@ def _kind(kinds: frozenset[str]) -> str | None:
 
 
 def _count_user(ticks: Sequence[Tick], user: _Span, agents: list[_Span], tally: _Tally) -> None:
-    """Somebody who begins over the agent, or makes a sound while it is silent."""
+    """Count a user who starts over the agent, or makes a sound while the agent is silent."""
     kind = _kind(user.kinds)
     if not ticks[user.start].agent:
         if kind is not None:
@@ -210,7 +211,7 @@ def _count_user(ticks: Sequence[Tick], user: _Span, agents: list[_Span], tally: 
 
 
 def _sounds_apart(ticks: Sequence[Tick]) -> Iterator[_Span]:
-    """The sounds that the user makes while they do not speak."""
+    """The user's sounds while they do not speak."""
     open_: list[tuple[tuple[str, str], int]] = []
     for n, tick in enumerate((*ticks, Tick(user=True))):
         goes_on = [] if tick.user else list(tick.sounds)
@@ -246,7 +247,7 @@ def _rates(tally: _Tally) -> Panel:
     }
 
     def ignored(kind: str) -> float | None:
-        # one minus the rate of errors: the reference has its last digit so
+        # one minus the error rate, for equality with the reference to the last digit
         return 1.0 - tally.wrong.get(kind, 0) / totals[kind] if totals[kind] else None
 
     return Panel(
@@ -274,7 +275,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _sum(values: Sequence[float]) -> float:
-    """Added up in pairs, in the order in which NumPy does: the same last digit."""
+    """Pairwise summation in NumPy's order, for equality to the last digit."""
     if len(values) < 8:
         total = 0.0
         for value in values:

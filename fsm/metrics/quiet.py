@@ -1,4 +1,4 @@
-"""Why the agent is not heard, at each moment."""
+"""Finds why the agent is silent, at each moment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .values import Cause, Part, Quiet, Value
 __all__ = ["QuietTimes"]
 
 _MOST_PARTS = 512
-"""The most parts of one silence that are kept; later ones are merged into the part before."""
+"""The most parts of one silence; later ones are merged into the previous part."""
 
 _MOST_CALLS = 64
 
@@ -37,8 +37,8 @@ class _Open:
 
     Attributes:
         voice: The utterance that it falls into; 0 if the user is silent.
-        after: The utterance whose words or end are still being decided; 0 if none is.
-        of: The component that is waited for, whose failures are told; None if none is.
+        after: The utterance whose transcript or end is still undecided; 0 if none.
+        of: The component that is waited for, whose failures are mentioned; None if none.
     """
 
     start: float
@@ -51,10 +51,10 @@ class _Open:
 
 
 class QuietTimes:
-    """Divides the time in which the agent is not heard into parts, each with its cause.
+    """Divides the agent's silences into parts, each with its cause.
 
-    Whether a voice had words is known only later. So a silence is reported as a whole, when the
-    agent is heard again.
+    Whether the user said something is known only later, with the transcript. So a silence is
+    reported as a whole, when the agent is heard again.
     """
 
     def __init__(self) -> None:
@@ -66,18 +66,18 @@ class QuietTimes:
         self._user = False
         self._utterance = 0
         self._voices: dict[int, tuple[float, float]] = {}  # when each began, and ended
-        self._worded: dict[int, float] = {}  # when its first words came
+        self._worded: dict[int, float] = {}  # when its first transcript arrived
         self._unrecognised: set[int] = set()
-        self._in_a_row: list[set[int]] = []  # unrecognised since the last words; one may be a noise
+        self._in_a_row: list[set[int]] = []  # without a transcript so far; one may be a noise
         self._any_words = False
         self._voice_at = 0.0
-        self._undecided = 0  # the utterance after whose end no turn has been committed
+        self._undecided = 0  # the utterance after which no turn has been committed yet
         self._committed: set[int] = set()
         self._scheduled: float | None = None
         self._asked: float | None = None
         self._step: float | None = None
         self._speech = ""
-        self._replies: dict[str, tuple[str, float]] = {}  # what has come of a step, and when
+        self._replies: dict[str, tuple[str, float]] = {}  # what a step has produced, and when
         self._held: str = ""
         self._refused: dict[str, tuple[str, str]] = {}  # the state, the sentence
         self._calls: dict[str, str] = {}
@@ -99,7 +99,7 @@ class QuietTimes:
             self._turn_to(now, *self._cause())
 
     def note(self, now: float, note: Note, event: SessionEvent | None) -> None:
-        """The names of the tools that run, and what the session has reported."""
+        """A note: running tools, and session events."""
         if event is not None:
             self._reported(now, event)
             if not self._heard:
@@ -122,7 +122,7 @@ class QuietTimes:
         """The journal ends."""
         self._tell(now, out)
 
-    # -- what the causes are made of
+    # -- finding the cause
 
     def _reported(self, now: float, event: SessionEvent) -> None:
         match event:
@@ -290,7 +290,7 @@ class QuietTimes:
         self._committed.clear()
 
     def _without_words(self) -> set[int]:
-        """The voices that had words, probably, and no transcript."""
+        """Utterances without a transcript that were probably no noise."""
         several = len(self._in_a_row) > 1 or not self._any_words
         return self._unrecognised.union(*self._in_a_row if several else ())
 
@@ -322,7 +322,7 @@ _ROUNDED = 0.002
 """Seconds; the times of a note are rounded."""
 
 _LET_GO = ("tool_unblocked", "tool_turn_over", "tool_reported")
-"""The notes of a call that goes on and that no turn waits for."""
+"""The notes of a call that continues without its turn."""
 
 _MAY_WAIT = ("turn_committed", "reply", "start_playout")
-"""The requests whose refusal keeps the agent silent until they are taken."""
+"""Requests that, while refused, keep the agent silent."""

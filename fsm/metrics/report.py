@@ -1,4 +1,4 @@
-"""Figures as text, Markdown, JSON and HTML."""
+"""Formats figures as text, Markdown, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def report_html(figures: Figures) -> str:
 
 
 def report_json(figures: Figures) -> str:
-    """Format figures as JSON, not rounded, with times in seconds.
+    """Format figures as JSON, unrounded, with times in seconds.
 
     Args:
         figures: The figures.

@@ -1,4 +1,4 @@
-"""Who spoke when, as ticks for the panel."""
+"""Converts a journal to ticks for the panel."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .panel import TICK, Tick
 __all__ = ["LABEL", "ticks_of"]
 
 LABEL = "user_sound"
-"""The kind of a note that says what a sound of the user was: ``what`` (``backchannel``,
-``vocal_tic`` or ``non_directed``), ``start``, ``end``."""
+"""The kind of a note that labels a sound of the user: ``what`` (``backchannel``, ``vocal_tic`` or
+``non_directed``), ``start``, ``end``."""
 
 _LONGEST = 100_000.0
-"""Seconds that are looked at."""
+"""How many seconds are examined."""
 
 
 def ticks_of(journal: Journal) -> list[Tick]:
-    """Who speaks in each 0.2 s of a conversation: in a tick, whoever speaks in its middle.
+    """Who speaks in each tick (0.2 s) of a conversation, judged at the middle of the tick.
 
-    S_BC, S_VT and S_ND need sounds of the user with labels:
-    ``session.turn.note("user_sound", what="backchannel", start=3.1, end=3.6)``.
+    S_BC, S_VT and S_ND need labelled sounds of the user: ``session.turn.note("user_sound",
+    what="backchannel", start=3.1, end=3.6)``.
 
     Args:
         journal: The journal.

@@ -1,4 +1,4 @@
-"""What went wrong in one conversation, counted."""
+"""Counts what went wrong in one conversation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Tally"]
 class Tally:
     """Counts the trouble of one conversation, value by value.
 
-    A silence counts if somebody waited for the agent in it.
+    A silence counts if the user was waiting for the agent.
 
     Attributes:
         waited: Seconds of silence.
@@ -26,7 +26,7 @@ class Tally:
         refused: The first refusal; None if there is none.
         refusals: How many requests and events were refused.
         limits: How many time limits were reached.
-        failures: How many components were given up, and whether the session was closed by an error.
+        failures: How many components failed for good, plus one if an error closed the session.
 
     Example:
         >>> from turnfsm.fsm.metrics import Response, Tally
@@ -44,14 +44,14 @@ class Tally:
 
     @classmethod
     def over(cls, values: Iterable[Value]) -> Tally:
-        """The trouble in these values."""
+        """Count the trouble in these values."""
         tally = cls()
         for value in values:
             tally.add(value)
         return tally
 
     def add(self, value: Value) -> None:
-        """Count one more value."""
+        """Count a value."""
         match value:
             case Silence() if value.cause != "nothing_asked":
                 self.waited += value.seconds
@@ -73,8 +73,8 @@ class Tally:
     def worst(self) -> float | None:
         """The second to look at first.
 
-        It is the start of the longest silence. Without a silence it is the end of the user's voice
-        before the slowest response; without a response it is the first refusal.
+        That is the start of the longest silence. Without a silence it is the end of the user's
+        speech before the slowest response; without a response it is the first refusal.
         """
         if self.longest is not None:
             return self.longest.start
@@ -84,6 +84,7 @@ class Tally:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Orders conversations by trouble: failures, limits, the longest silence, refusals."""
+        """The sort key of conversations by trouble: failures, limits, the longest silence,
+        refusals."""
         longest = 0.0 if self.longest is None else self.longest.seconds
         return (self.failures, self.limits, longest, self.refusals)

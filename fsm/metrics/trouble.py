@@ -1,4 +1,4 @@
-"""What has failed and is not known to work again, in sentences."""
+"""Describes components that have failed and are not known to work again."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Trouble:
             self._lost = cause, f"{failure} at {now:.2f} s: no voice is noticed any more"
 
     def works(self, *causes: Cause) -> None:
-        """These components work."""
+        """These components work again."""
         for cause in causes:
             self._failed.pop(cause, None)
 
     def asked_again(self) -> None:
-        """A reply was asked for: nobody waits for what was lost."""
+        """A reply was requested: the lost one is not awaited any more."""
         self._lost = None
 
     @property
     def lost(self) -> tuple[Cause, str] | None:
-        """What was given up, so that nothing follows; None if nothing was."""
+        """The component that failed for good, so that nothing follows; None if there is none."""
         return self._lost
 
     def of(self, cause: Cause) -> str:
-        """The failures of a component, to be added to a sentence; empty if there are none."""
+        """The failures of a component, as the end of a sentence; empty if there are none."""
         if cause not in self._failed:
             return ""
         count, at, failure = self._failed[cause]

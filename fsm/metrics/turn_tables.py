@@ -1,4 +1,4 @@
-"""The tables of a report that are about single turns, and about what has failed."""
+"""The tables of a report about single turns and about failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def turn_rows(figures: Figures) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 def outages(figures: Figures) -> Iterator[tuple[str, str]]:
-    """What has failed or was missing, and how often; and how the sessions have closed."""
+    """Failures and missing inputs with their counts, and how the sessions closed."""
     count: Counter[str] = Counter()
     closed: Counter[str] = Counter()
     for reported in figures.events:

@@ -1,4 +1,4 @@
-"""The outcome of user turns and of tool calls, and how long the answers took."""
+"""Measures the outcome of user turns and of tool calls, and the response latencies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .values import LongWait, Response, ToolEnd, TurnEnd, Value
 __all__ = ["TurnTimes"]
 
 _KEPT = 64
-"""Turns that may wait at once, and calls whose end is still to come."""
+"""How many waiting turns and open calls to track at once."""
 
 
 class TurnTimes:
@@ -24,7 +24,7 @@ class TurnTimes:
         self._asked: float | None = None
         self._speech: str | None = None
         self._turn = 0
-        self._waiting: tuple[object, object] | None = None  # a wait that was reported
+        self._waiting: tuple[object, object] | None = None  # a reported wait
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
@@ -41,12 +41,12 @@ class TurnTimes:
             case "turn_asked" if verdict:
                 self._speech, self._turn = entry.data.get("speech"), _number(entry.data.get("turn"))
             case "turn_dropped" if verdict and entry.data.get("reason") != "overdue":
-                self._asked = None  # a reply that is overdue may still come
+                self._asked = None  # an overdue reply may still come
         if verdict.dest == HEARD and verdict.state != HEARD and verdict.state != "paused":
             self._heard(now, str(entry.of or ""), out)
 
     def note(self, now: float, note: Note, out: list[Value]) -> None:
-        """What the conversation says of turns and calls."""
+        """A note about turns and calls."""
         data = note.data
         if note.kind == "turn":
             number, outcome = _number(data.get("number")), str(data.get("outcome", ""))
@@ -91,7 +91,7 @@ class TurnTimes:
 
     def _heard(self, now: float, step: str, out: list[Value]) -> None:
         if self._speech is not None and step.rpartition("#")[0] not in ("", self._speech):
-            return  # somebody else's words
+            return  # a note of somebody else
         if self._asked is not None:
             out.append(Response(self._asked, now, self._turn))
             self._asked = None

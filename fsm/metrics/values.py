@@ -1,4 +1,4 @@
-"""The values that are measured in a conversation, each with its time."""
+"""The measured values of a conversation, each with its time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Cause = Literal[
 """Why the agent is silent; docs/observe.md explains each."""
 
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-"""All of them."""
+"""All causes."""
 
 
 @attrs.frozen
@@ -57,11 +57,11 @@ class Response:
     """A committed turn was answered.
 
     Attributes:
-        at: When the user stopped speaking; for a turn without voice, when it was committed.
+        at: When the user stopped speaking; for a typed turn, when it was committed.
         heard_at: When the answer was first heard.
-        turn: The turn's place in the conversation, from 1; 0 if it is not known.
-        parts: What the time was spent on, in order: a cause of silence, or ``agent_heard`` while
-            something else of the agent was heard; and the seconds. Together they are `seconds`.
+        turn: The turn's place in the conversation, from 1; 0 if unknown.
+        parts: The parts of the latency, in order, with their seconds: a cause of silence, or
+            ``agent_heard`` while the agent said something else. They add up to `seconds`.
     """
 
     at: float
@@ -77,14 +77,14 @@ class Response:
 
 @attrs.frozen
 class Interruption:
-    """The user began to speak while the agent was heard.
+    """The user started to speak while the agent was speaking.
 
     Attributes:
-        at: When the user began.
-        outcome: ``interrupted``: the agent stopped for good. ``resumed``: it stopped and went on.
-            ``talked_through``: it did not stop. ``ended``: it had said everything within 2 s, while
-            the user still spoke.
-        stopped_at: When the agent was no longer heard; None if it did not stop.
+        at: When the user started.
+        outcome: ``interrupted``: the agent stopped for good. ``resumed``: it stopped and resumed.
+            ``talked_through``: it did not stop. ``ended``: it had finished within 2 s, while the
+            user still spoke.
+        stopped_at: When the agent became silent; None if it did not stop.
     """
 
     at: float
@@ -93,18 +93,18 @@ class Interruption:
 
     @property
     def stop_latency(self) -> float | None:
-        """Seconds until the agent was no longer heard; None if it did not stop."""
+        """Seconds until the agent became silent; None if it did not stop."""
         return None if self.stopped_at is None else self.stopped_at - self.at
 
 
 @attrs.frozen
 class Cut:
-    """The agent was cut off while it was heard.
+    """The agent was interrupted while it was speaking.
 
     Attributes:
         at: When.
-        outcome: ``resumed``: it went on. ``interrupted``: it did not go on, because the user said
-            something. ``given_up``: it did not go on, and the user had said nothing.
+        outcome: ``resumed``: it resumed. ``interrupted``: it did not resume, because the user said
+            something. ``given_up``: it did not resume, although the user had said nothing.
     """
 
     at: float
@@ -113,12 +113,12 @@ class Cut:
 
 @attrs.frozen
 class Overlap:
-    """Both were heard.
+    """User and agent spoke at the same time.
 
     Attributes:
         at: When it began.
-        by: Who began to speak while the other spoke.
-        seconds: How long.
+        by: Who started to speak over the other.
+        seconds: Its length.
     """
 
     at: float
@@ -128,12 +128,12 @@ class Overlap:
 
 @attrs.frozen
 class Blip:
-    """Less than 0.7 s of the agent was heard before it was interrupted.
+    """The agent was interrupted after less than 0.7 s.
 
     Attributes:
         at: When it ended.
-        seconds: How long it was heard.
-        trigger: What ended it.
+        seconds: Its length.
+        trigger: The trigger that ended it.
     """
 
     at: float
@@ -143,12 +143,12 @@ class Blip:
 
 @attrs.frozen
 class StateHeld:
-    """A state was held.
+    """A stay in a state.
 
     Attributes:
-        at: From when on.
+        at: When it began.
         state: The state.
-        seconds: How long.
+        seconds: Its length.
     """
 
     at: float
@@ -212,7 +212,7 @@ class ToolEnd:
     Attributes:
         at: When.
         name: The tool's name.
-        end: ``result``, ``error``, ``cancelled``, or ``released``: it goes on without its turn.
+        end: ``result``, ``error``, ``cancelled``, or ``released``: it continues without its turn.
     """
 
     at: float
@@ -222,12 +222,12 @@ class ToolEnd:
 
 @attrs.frozen
 class Reported:
-    """The session has reported something beside its triggers.
+    """A session event was reported.
 
     Attributes:
         at: When.
-        event: What: a component has failed or was switched, audio or a transcript is missing, the
-            session has closed.
+        event: The event: a component has failed or was switched, audio or a transcript is missing,
+            the session has closed.
     """
 
     at: float
@@ -236,7 +236,7 @@ class Reported:
 
 @attrs.frozen
 class LongWait:
-    """What the session waited for took long, and was reported.
+    """A long wait of the session was reported.
 
     Attributes:
         at: When it was reported first.
@@ -254,10 +254,10 @@ class Part:
     """A span in which the agent was silent for one cause.
 
     Attributes:
-        start, end: When, in seconds.
+        start, end: In seconds.
         cause: One of `CAUSES`.
         why: The cause in a sentence, with the times and names of this conversation.
-        spoken: The user said words then.
+        spoken: The user said something then.
         refused: The requests that were refused, each with the state.
     """
 
@@ -276,7 +276,7 @@ class Part:
 
 @attrs.frozen
 class Quiet:
-    """The agent was not heard.
+    """A silence of the agent.
 
     Attributes:
         parts: One after the other, each with its cause.
@@ -287,7 +287,7 @@ class Quiet:
 
 @attrs.frozen
 class Silence:
-    """Nobody was heard for longer than a limit.
+    """Nobody spoke for longer than a limit.
 
     Attributes:
         parts: One after the other, each with its cause.

@@ -1,4 +1,4 @@
-"""Explains silences, in sentences, with the lines of the flow."""
+"""Explains silences in sentences, with the lines of the flow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Explanation:
     Attributes:
         start, end: When, in seconds.
         cause: The cause that took the longest; None if the agent was heard.
-        lines: The parts, one line each: when, how long, the cause, and the places in the flow.
+        lines: One line for each part: when, how long, the cause, and the places in the flow.
     """
 
     start: float
@@ -46,7 +46,7 @@ def explain(
     Args:
         journal: The journal.
         flow: The flow of the journal. With it, a refusal names the line of the flow.
-        longer_than: Seconds that a silence must last at least.
+        longer_than: The shortest silence to explain, in seconds.
 
     Returns:
         Each silence with its causes. Printed, it is text for a terminal.
@@ -62,7 +62,7 @@ def explain(
 
 
 def how_it_ended(journal: Journal) -> str | None:
-    """How a conversation has ended, in a sentence; None if it was closed without an error.
+    """How a conversation ended, in a sentence; None if it was closed without an error.
 
     Example:
         >>> from turnfsm import read_journal
@@ -88,7 +88,7 @@ def explain_at(journal: Journal, at: float, flow: Flow | None = None) -> Explana
         flow: The flow of the journal. With it, a refusal names the line of the flow.
 
     Returns:
-        The span that the moment belongs to; None if it lies outside the journal.
+        The span that contains the moment; None if it is outside the journal.
 
     Example:
         >>> from turnfsm import read_journal
@@ -131,7 +131,7 @@ def _lines(part: Part, flow: Flow | None) -> Iterator[str]:
 
 
 def _places(flow: Flow | None, trigger: str, state: str) -> Iterator[str]:
-    """The lines whose guards did not hold; if no line takes the trigger, that of the state."""
+    """The lines whose guards did not hold; if no line takes the trigger, the line of the state."""
     if flow is None or flow.source is None or state not in flow.states:
         return
     rows = [row for row in flow.rows(state) if row.trigger == trigger]

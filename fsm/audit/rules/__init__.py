@@ -1,7 +1,7 @@
 """Rules that find failures in a recording of public events.
 
 Each rule finds something that the flow `turn` makes impossible, or an outage. A rule reports only
-what the events show beyond doubt: a false alarm costs more than a missed one.
+what the events prove: a false alarm costs more than a miss.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ FAILURES = tuple(sorted({rule.failure for rule in _RULES if rule.failure}))
 
 
 def findings_in(facts: Facts) -> list[tuple[AuditFinding, tuple[str, ...]]]:
-    """All failures, the first divergence first, each with what the flow is asked about it."""
+    """All failures in chronological order, each with the triggers to look for in the flow."""
     found = [(finding, rule.asks) for rule in _RULES for finding in rule.findings(facts)]
     return sorted(found, key=lambda one: one[0].at)

@@ -1,4 +1,4 @@
-"""Outages that LiveKit reports: a component was given up, the session was closed by an error."""
+"""Outages that LiveKit reports: a component failed for good, or an error closed the session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RULES", "given_up"]
 
 
 def given_up(failures: list[tuple[float, ComponentFailed]]) -> Found:
-    """The components that were given up, each once."""
+    """The components that failed for good, each once."""
     times: dict[str, list[float]] = {}
     for at, failure in failures:
         if not failure.recoverable:
@@ -24,17 +24,17 @@ def given_up(failures: list[tuple[float, ComponentFailed]]) -> Found:
 
 
 def _given_up(facts: Facts) -> Found:
-    """A component that LiveKit does not try again for what it was needed for."""
+    """A component has failed, and LiveKit does not retry it."""
     failures = []
     for event in facts.recording.named("error"):
-        with suppress(TypeError):  # an older recording does not say what has failed
+        with suppress(TypeError):  # an older recording does not name the component
             failed = session_event(Note(0, event.t, ComponentFailed.KIND, event.fields))
             failures += [(event.t, failed)] if isinstance(failed, ComponentFailed) else []
     yield from given_up(failures)
 
 
 def _closed(facts: Facts) -> Found:
-    """LiveKit closes a session whose components fail again and again."""
+    """LiveKit closes a session whose components keep failing."""
     for event in facts.recording.named("close"):
         if event.text("reason") == "error":
             yield event.t, str(Closed("error", event.text("error") or None))

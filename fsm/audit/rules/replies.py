@@ -9,11 +9,11 @@ from .rule import AT_ONCE, LONG, Found, Rule
 __all__ = ["RULES"]
 
 _STUCK = 30.0
-"""Seconds after which something has gone wrong."""
+"""Seconds after which a wait counts as a failure."""
 
 
 def _silent_resume(facts: Facts) -> Found:
-    """A false interruption is reported although nothing was being heard."""
+    """A false interruption is reported although nothing was playing."""
     for event in facts.recording.named("agent_false_interruption"):
         if facts.heard_at(event.t) is None:
             yield event.t, "a false interruption is reported, and nothing was being said"
@@ -36,7 +36,7 @@ def _stuck_playout(facts: Facts) -> Found:
 
 
 def _dropped_reply(facts: Facts) -> Found:
-    """A reply that was asked for during a handoff and dropped at once."""
+    """A reply was requested during a handoff, and dropped at once."""
     for speech in facts.speeches:
         done = speech.done
         if done is None or done - speech.created > AT_ONCE or not speech.interrupted:
@@ -46,7 +46,7 @@ def _dropped_reply(facts: Facts) -> Found:
 
 
 def _never_closed(facts: Facts) -> Found:
-    """A close that never ends."""
+    """The close never ends."""
     for event in facts.recording.named("close_late"):
         yield event.t, "the session does not close within 30 s"
 
@@ -68,7 +68,7 @@ def _wrong_agent(facts: Facts) -> Found:
 
 
 def _handoffs_after(facts: Facts, speech: Speech) -> list[float]:
-    """The handoffs that are told after a speech was created; the first is the session's start."""
+    """The handoffs reported after a speech was created; the first one is the session's start."""
     found: list[float] = []
     created = False
     for event in facts.recording.events:
@@ -84,7 +84,7 @@ def _handoffs(facts: Facts) -> list[float]:
 
 
 def _record_out_of_order(facts: Facts) -> Found:
-    """The conversation has the next request before what was heard until then."""
+    """The next request is in the conversation before the text that was heard until then."""
     cut: float | None = None
     asked: float | None = None
     for event in facts.recording.events:
@@ -100,7 +100,7 @@ def _record_out_of_order(facts: Facts) -> Found:
 
 
 def _wrong_state(facts: Facts) -> Found:
-    """The published state is not what is heard."""
+    """The published state differs from what the user hears."""
     for span in facts.heard:
         for at, state in facts.agent_states:
             if not (span.start < at < span.end) or state != "thinking":

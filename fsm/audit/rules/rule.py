@@ -1,4 +1,4 @@
-"""One rule, and what it finds."""
+"""A rule, and its findings."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from turnfsm.fsm.audit.facts import Facts
 __all__ = ["AT_ONCE", "LONG", "AuditFinding", "Decision", "Found", "Rule"]
 
 AT_ONCE = 0.05
-"""Seconds within which two events are taken for one moment."""
+"""Two events within this many seconds count as simultaneous."""
 
 LONG = 1.0
-"""Seconds after which something that should follow at once has been waited for."""
+"""Seconds after which something immediate counts as late."""
 
 Found = Iterator[tuple[float, str]]
-"""When something shows, in seconds, and what happened, in a sentence."""
+"""The time in seconds, and what happened, in a sentence."""
 
 
 @attrs.frozen
 class Decision:
-    """What the flow decides where the session has failed.
+    """The flow's decision at the failure.
 
     Attributes:
-        file, line, column: The place in the flow: the transition, what refuses, or the agent state.
+        file, line, column: The place in the flow: the transition, the refusal, or the agent state.
         what: The decision, such as ``reply refused in interrupted: ...``.
     """
 
@@ -43,12 +43,12 @@ class AuditFinding:
     """One failure that an audit has found.
 
     Attributes:
-        at: When, in seconds.
+        at: In seconds.
         failure: The letter of its class in docs/failures.md; empty if it has none.
         property: The one of the ten properties that forbids it; empty if none does.
         what: What happened, in a sentence.
-        decision: What the flow decides there; None if it has no say in this.
-        line: The line of the recording that was reached; 0 if it has none.
+        decision: The flow's decision at that point; None if the flow does not decide this.
+        line: The line of the recording; 0 if unknown.
     """
 
     at: float
@@ -63,7 +63,7 @@ class AuditFinding:
         return f"{self.at:8.2f} s  {self.failure or '-'}  {self.what}{held}"
 
     def lines(self) -> tuple[str, ...]:
-        """The finding, and below it what the flow decides."""
+        """The finding, followed by the flow's decision."""
         told = () if self.decision is None else (f"{'':12}{self.decision}",)
         return str(self), *told
 
@@ -73,8 +73,8 @@ class Rule:
     """Looks for one failure; `failure` and `property` are those of its findings.
 
     Attributes:
-        asks: What the flow is asked where it is found: triggers of the flow of the turn or of the
-            flow `session`, the first that was decided then; or ``agent_state``.
+        asks: The flow's triggers to look for at the finding, of the turn or of the flow `session`;
+            the first one that was decided then is used. Or ``agent_state``.
     """
 
     failure: str
@@ -83,6 +83,6 @@ class Rule:
     asks: tuple[str, ...] = ()
 
     def findings(self, facts: Facts) -> Iterator[AuditFinding]:
-        """What it finds, in the order of the recording."""
+        """The findings, in the order of the recording."""
         for at, what in self.look(facts):
             yield AuditFinding(at, self.failure, self.property, what)

@@ -9,11 +9,11 @@ from .rule import AT_ONCE, LONG, Found, Rule
 __all__ = ["RULES"]
 
 _DEAF = 4.0
-"""Seconds for which nobody waits for an answer without asking whether anybody is there."""
+"""Seconds after which a user would ask whether anybody is there."""
 
 
 def _wasted_speculation(facts: Facts) -> Found:
-    """A model was asked while a tool ran, nobody heard what it said, and it was asked again."""
+    """The model was asked while a tool ran, its reply was not heard, and it was asked again."""
     for speech in facts.speeches:
         running = [call for call in facts.calls if _before(call, speech.created)]
         if not (running and speech.asked and speech.interrupted and speech.done is not None):
@@ -30,7 +30,7 @@ def _wasted_speculation(facts: Facts) -> Found:
 
 
 def _request_without_result(facts: Facts) -> Found:
-    """A model was asked between the end of a tool and its result."""
+    """The model was asked between the end of a tool and its result."""
     for speech in facts.speeches:
         for asked in speech.asked[:1]:
             missing = [
@@ -49,7 +49,8 @@ def _request_without_result(facts: Facts) -> Found:
 
 
 def _request_at_the_end(facts: Facts) -> Found:
-    """The user speaks while a tool runs, and the model is asked in the moment in which it ends."""
+    """The user speaks while a tool runs, and the model is asked at the moment when the tool
+    ends."""
     ends: dict[float, str] = {}
     for event in reversed(facts.recording.events):
         if event.text("update") == "ended" and event.text("status") == "done":
@@ -86,7 +87,7 @@ def _endless_call(facts: Facts) -> Found:
 
 
 def _late_end(facts: Facts) -> Found:
-    """An interrupted reply does not end, because a tool of it runs, and holds the next one up."""
+    """An interrupted reply does not end because its tool runs, and delays the next reply."""
     for speech in facts.speeches:
         at, done = speech.interrupted_at, speech.done
         if at is None or done is None or done - at <= LONG:
@@ -107,13 +108,13 @@ def _late_end(facts: Facts) -> Found:
 
 
 def _is_of_later(facts: Facts, start: float, at: float) -> bool:
-    """Whether what begins to be heard is of a reply that was begun around an interruption."""
+    """Whether the playout belongs to a reply that began around an interruption."""
     created = [speech.created for speech in facts.speeches if speech.created <= start]
     return start > at and bool(created) and created[-1] > at - LONG
 
 
 def _deaf_agent(facts: Facts) -> Found:
-    """The user speaks while a tool runs, and is answered when it has ended, or after a time-out."""
+    """The user speaks while a tool runs, and is answered only after the tool or after a timeout."""
     for user in facts.user:
         running = [
             call for call in facts.calls if _before(call, user.start) and _before(call, user.end)
@@ -131,7 +132,7 @@ def _deaf_agent(facts: Facts) -> Found:
 
 
 def _late_handoff(facts: Facts) -> Found:
-    """A tool of an interrupted reply hands the user over all the same."""
+    """A tool of an interrupted reply still hands the user over."""
     for event in facts.recording.named("function_tools_executed"):
         calls = {str(call) for call in event.fields.get("calls") or ()}
         for call in facts.calls:
@@ -147,7 +148,7 @@ def _late_handoff(facts: Facts) -> Found:
 
 
 def _effect_after_interruption(facts: Facts) -> Found:
-    """A tool that waits for what is being said goes on when the user interrupts that."""
+    """A tool that waits for playout continues when the user interrupts the playout."""
     for span in facts.heard:
         if not span.cut or not any(u.start < span.end <= u.end + LONG for u in facts.user):
             continue
@@ -166,7 +167,7 @@ def _effect_after_interruption(facts: Facts) -> Found:
 
 
 def _owner(facts: Facts, call: Call) -> Speech | None:
-    """The reply that a call was probably made for: the last one that was begun and not done."""
+    """The reply that probably made a call: the last one that had begun and was not done."""
     found = [
         speech
         for speech in facts.speeches

@@ -1,4 +1,4 @@
-"""Failures with what the user says: it is lost, taken twice, or talked over."""
+"""Failures with the user's speech: it is lost, answered twice, or talked over."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .rule import AT_ONCE, LONG, Found, Rule
 __all__ = ["RULES"]
 
 _UTTERANCE = 1.3
-"""Seconds of voice that are hardly a noise."""
+"""Seconds of speech that are hardly a noise."""
 
 _SENTENCE = 3
-"""Words that are hardly said twice by chance, as a yes is."""
+"""Number of words that are hardly said twice by chance, unlike a single "yes"."""
 
 
 def _lost_words(facts: Facts) -> Found:
-    """Words of the user that are in no message."""
+    """A transcript of the user that is in no message."""
     messages = [
         event
         for event in facts.recording.named("conversation_item_added")
@@ -31,7 +31,7 @@ def _lost_words(facts: Facts) -> Found:
 
 
 def _unheard_turn(facts: Facts) -> Found:
-    """A user who speaks while nothing is heard, and whose words are not transcribed."""
+    """The user speaks while nothing is playing, and is not transcribed."""
     transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
     for user in facts.user:
         if user.open or user.end - user.start < _UTTERANCE or not transcripts:
@@ -46,7 +46,7 @@ def _unheard_turn(facts: Facts) -> Found:
 
 
 def _answered_twice(facts: Facts) -> Found:
-    """The same words are in two messages, and something is heard after each."""
+    """The same text is in two messages, and the agent speaks after each."""
     said = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
     stood: dict[tuple[str, ...], float] = {}
     for event in facts.recording.named("conversation_item_added"):
@@ -63,7 +63,7 @@ def _answered_twice(facts: Facts) -> Found:
 
 
 def _playout_over_the_user(facts: Facts) -> Found:
-    """What may be interrupted begins while the user speaks, and the user goes on."""
+    """Interruptible playout starts while the user speaks, and the user continues."""
     transcripts = facts.recording.named("user_input_transcribed")
     for user in facts.user:
         for span in facts.heard:
