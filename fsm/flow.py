@@ -128,6 +128,7 @@ class Flow:
         triggers: The requests, then the events.
         facts: All that a guard may look at.
         timers: Timer to seconds. `NEVER`: it does not fire unless a session gives it seconds.
+        lasting: The timers that go on when the state changes to one that has them, too.
         limits: The set of seconds that is chosen for the timers that would never fire.
         limit_sets: The sets that can be chosen, each from timer to seconds.
         bounds: What a caller may feel: `turnfsm.fsm.bounds.BOUNDS` has the names. Seconds.
@@ -160,6 +161,7 @@ class Flow:
     triggers: Mapping[str, Trigger] = attrs.field(factory=dict)
     facts: Mapping[str, Fact] = attrs.field(factory=dict)
     timers: Mapping[str, float] = attrs.field(factory=dict)
+    lasting: Names = ()
     limits: str | None = None
     limit_sets: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict)
     bounds: Mapping[str, float] = attrs.field(factory=dict)

@@ -187,7 +187,8 @@ class Transition:
         conditions: Facts that must be true.
         unless: Facts that must be false.
         actions: What the host does once the state has changed.
-        restarts: Timers of the state that start again; the others continue. Only without `dest`.
+        restarts: Timers of the state that start again; the others continue. With `dest` only those
+            that are ``lasting``.
 
     Example:
         >>> from turnfsm import load_flow
@@ -204,7 +205,8 @@ class Transition:
     unless: Names = doc("Facts that must be false.", default=())
     actions: Names = doc("What the host does once the state has changed.", default=())
     restarts: Names = doc(
-        "Timers of this state that start again, while the others continue. Only without dest.",
+        "Timers of this state that start again, while the others continue. With dest only those "
+        "that are 'lasting'.",
         default=(),
     )
 

@@ -37,6 +37,7 @@ ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # the host has something to do
 SLOW_PATH = 4  # the host is asked for a fact first, a scope begins or ends, or the trigger has one
 RESTARTS = 8  # some timers of the held state start again; this is on the slow path, too
+KEEPS = 16  # a state was entered, and some of its timers go on; this is on the slow path, too
 
 MOST_CONFIGURATIONS = 4096
 """How many a program remembers (about 2 MB) before it starts again."""
@@ -181,7 +182,9 @@ class Program:
         for mask, want, keep, set_, dest, taken in rows.get(trigger, ()):
             if facts & mask == want:
                 to_do = ACTS * bool(taken.actions) | slow
-                if taken.entered and dest.timers:
+                if taken.keeps:
+                    to_do |= KEEPS
+                elif taken.entered and dest.timers:
                     to_do |= ARMS
                 if taken.restarts:
                     to_do |= RESTARTS
@@ -240,10 +243,19 @@ class Program:
         keep, set_ = self._updates[row.trigger]
         entered = body.dest is not None
         own = self.flow.states[row.source].after
-        restarts = tuple(timer for timer in body.restarts if timer in own)
-        answer = Taken(row.trigger, row.source, row.dest, body.actions, entered, row.id, restarts)
+        restarts = tuple(timer for timer in body.restarts if timer in own and not entered)
+        keeps = self._kept(row) if entered else ()
+        answer = Taken(
+            row.trigger, row.source, row.dest, body.actions, entered, row.id, restarts, keeps
+        )
         mask = want | self.mask(body.unless)
         return (mask, want, keep, set_, self.rows[row.dest], answer)
+
+    def _kept(self, row: Row) -> tuple[str, ...]:
+        """The timers of the new state that go on: lasting ones that the state before has, too."""
+        states, again = self.flow.states, {row.trigger, *row.transition.restarts}
+        both = {*states[row.source].after} & {*states[row.dest].after}
+        return tuple(t for t in self.flow.lasting if t in both and t not in again)
 
     def _update(self, trigger: str) -> tuple[int, int]:
         """What a trigger does to the facts when it is taken: forget, clear, then set."""

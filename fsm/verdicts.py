@@ -22,6 +22,7 @@ class Taken:
         entered: ``dest`` was entered, so its timers start; False for an internal transition.
         row: The id of the row in the flow; None where an event only changed facts.
         restarts: The timers of the held state that start again, though it was not entered.
+        keeps: The timers that go on, though a state was entered.
 
     Example:
         >>> from turnfsm import Machine, load_flow
@@ -37,6 +38,7 @@ class Taken:
     entered: bool
     row: str | None
     restarts: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
 
     def __bool__(self) -> Literal[True]:
         return True
@@ -77,6 +79,7 @@ class Refused:
     actions: ClassVar[tuple[()]] = ()
     entered: ClassVar[Literal[False]] = False
     restarts: ClassVar[tuple[()]] = ()
+    keeps: ClassVar[tuple[()]] = ()
 
     @property
     def dest(self) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
-from turnfsm.fsm.program import ACTS, ARMS, RESTARTS, SLOW_PATH
+from turnfsm.fsm.program import ACTS, ARMS, KEEPS, RESTARTS, SLOW_PATH
 
 from .effects import CAUSE, CURRENT, Effects, Observer, said
 from .event import Event
@@ -95,8 +95,8 @@ class EventPump(Effects):
             if self._barred is not None:
                 return verdict  # a host fact's method has closed the runtime
             after = machine.configuration
-            to_do = ARMS * verdict.entered | ACTS * bool(verdict.actions)
-            to_do |= RESTARTS * bool(verdict.restarts)
+            to_do = KEEPS if verdict.keeps else ARMS * verdict.entered
+            to_do |= ACTS * bool(verdict.actions) | RESTARTS * bool(verdict.restarts)
         else:
             machine.configuration = after  # `Machine.step`, inlined (test_stateful)
         clock = self.clock  # a call through a local name is faster than through a slot
@@ -111,6 +111,8 @@ class EventPump(Effects):
                 now += self._wake_at(now + timers[0])
         elif to_do & RESTARTS:
             now += self._restart(verdict.restarts, now)
+        elif to_do & KEEPS:
+            now += self._keep(verdict, now)
         # Committed. From here on other code may run, and post.
         journal = self.journal
         append = journal.append

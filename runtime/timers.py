@@ -138,6 +138,23 @@ class StateTimers(ABC):
         if now + first < self._wakes:
             self._wake_at(now + first)
 
+    def _keep(self, verdict: Verdict, now: float) -> float:
+        """Enter a state some of whose timers go on from the state before.
+
+        Returns by how much the clock is ahead, if this call has found the loop.
+        """
+        before = self._deadlines
+        if before is None:
+            entered = self._entered or 0.0
+            before = [(entered + s, name, None) for name, s in self._plan[verdict.state][1]]
+        kept = {one[1]: one for one in before if one[1] in verdict.keeps}
+        self._late = {name: None for name in self._late or () if name in kept} or None
+        self._entered = now
+        _, own = self._plan[verdict.dest]
+        self._deadlines = [kept.get(name, (now + s, name, None)) for name, s in own]
+        first = min(self._deadlines)[0] if self._deadlines else math.inf
+        return self._wake_at(first) if first < self._wakes else 0.0
+
     def _arm(self) -> None:
         """Start the timers of the first state, or those that waited for a loop."""
         if self._entered is None:

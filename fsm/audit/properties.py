@@ -163,8 +163,12 @@ class Judge:
         for scope in self.program.begins.get(entry.trigger, ()):
             self.tokens[scope] = entry.of
         if entry.verdict.entered:
-            self.entered, self.restarted = entry.t, {}
+            before = {timer: self._started(timer) for timer in entry.verdict.keeps}
+            self.entered, self.restarted = entry.t, before
         self.restarted |= dict.fromkeys(entry.verdict.restarts, entry.t)
+
+    def _started(self, timer: str) -> float:
+        return self.restarted.get(timer, self.entered)
 
     def _broken(self, move: Move, before: int) -> Iterator[Rule]:
         unknown = self.bits.host_facts & ~move.read
@@ -186,7 +190,7 @@ class Judge:
     def _overstayed(self, entry: Entry) -> Iterator[Broken]:
         state = entry.verdict.state
         for timer, seconds in self.limits[state].items():
-            held = entry.t - self.restarted.get(timer, self.entered)
+            held = entry.t - self._started(timer)
             if held > seconds + _LATE:
                 what = (
                     f"{state} was held for {held:.3f} s since {timer} started, "

@@ -104,7 +104,9 @@ class Twin:
             return None
         if (a is not None and a.entered) != (b is not None and b.entered):
             return None
-        if (a.restarts if a is not None else ()) != (b.restarts if b is not None else ()):
+        if any(
+            getattr(a, timers, ()) != getattr(b, timers, ()) for timers in ("restarts", "keeps")
+        ):
             return None
         ours, theirs = (t.actions if t is not None else () for t in (a, b))
         if ours != theirs:

@@ -61,7 +61,8 @@ class Wait:
         at_most: A bound in seconds, whatever the timer's seconds are.
         free: Time does not count while one of these bits is set.
         reads: More bits that distinguish configurations.
-        denied: The host facts that are false throughout.
+        denied, granted: The host facts that are false, or true, throughout.
+        lasts: Whether the wait goes on in a configuration; None: until the goal.
         limited: It need only hold if the limits are set, which are `never` in the flow.
     """
 
@@ -76,6 +77,8 @@ class Wait:
     free: int = 0
     reads: int = 0
     denied: int = 0
+    granted: int = 0
+    lasts: Callable[[int], bool] | None = None
     limited: bool = False
 
 
@@ -282,6 +285,8 @@ def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
         free=wait.free,
         reads=wait.reads,
         denied=wait.denied,
+        granted=wait.granted,
+        lasts=wait.lasts,
         limited=wait.limited,
     )
     longest = restless.longest(filter(wait.start, found.links))

@@ -59,6 +59,11 @@ class Move:
         return self.taken.restarts if self.taken else ()
 
     @property
+    def keeps(self) -> tuple[str, ...]:
+        """The timers that go on, though a state is entered."""
+        return self.taken.keeps if self.taken else ()
+
+    @property
     def actions(self) -> tuple[str, ...]:
         """The host's actions."""
         return self.taken.actions if self.taken else ()

@@ -66,6 +66,8 @@ class Restless:
         free: Time does not count while one of these bits is set.
         reads: More bits that distinguish configurations.
         denied: The host facts that are false throughout.
+        granted: The host facts that are true throughout.
+        lasts: Whether the wait goes on in a configuration; None: until the goal.
         limited: Assume that the session sets limits, so that timers that are `never` have seconds.
             Otherwise they may fire, but bound nothing.
     """
@@ -80,10 +82,13 @@ class Restless:
         free: int = 0,
         reads: int = 0,
         denied: int = 0,
+        granted: int = 0,
+        lasts: Callable[[int], bool] | None = None,
         limited: bool = False,
     ) -> None:
         self.model, self.found = model, found
-        self.goal, self.over, self.free, self.denied = goal, over, free, denied
+        self.goal, self.over, self.free, self.lasts = goal, over, free, lasts
+        self.denied, self.granted = denied, granted
         self.voice = model.bits.ghosts.get("user_speaking", 0)
         self.seconds = {**model.flow.timers}
         if limited:
@@ -133,9 +138,8 @@ class Restless:
                 yield Effect(dest, keep & ~set_, ~keep | set_, again)
 
     def _ends(self, move: Move) -> bool:
-        """The move leads to the goal, ends the wait without it, or cannot happen."""
-        denied = move.host_facts & self.denied
-        return bool(denied) or self.over(move) or self.goal(move.dest, move.actions)
+        """The move leads to the goal, or ends the wait without it."""
+        return self.over(move) or self.goal(move.dest, move.actions)
 
     def _spot(self, node: int) -> int:
         """The part of a configuration that matters."""
@@ -160,17 +164,34 @@ class Restless:
 
     def _step(self, node: int, edge: Edge) -> _Step | None:
         move = edge[3]
-        if self._ends(move) or self._unheard(move, node):
+        if self._ends(move) or self._unheard(move, node) or not self._comes(move, node):
             return None
-        there = self._spot(node & edge[0] | edge[1])
-        if move.entered:
+        reached = node & edge[0] | edge[1]
+        if self.lasts is not None and not self.lasts(reached):
+            return None
+        there = self._spot(reached)
+        if move.entered and not move.keeps:
             return there, None, edge
+        if move.entered:
+            return there, frozenset(self.seconds) - {*move.keeps}, edge
         again = {*move.restarts}
         if move.trigger in self.model.flow.timers:
             again.add(move.trigger)
         if there == self._spot(node) and not again:
             return None
         return there, frozenset(again), edge
+
+    def _comes(self, move: Move, node: int) -> bool:
+        """Whether some answers of the host lead to this, with the facts that are known."""
+        known = move.read & (self.denied | self.granted)
+        if not known or move.host_facts & known == self.granted & known or move.arrives == "stale":
+            return True
+        node |= known & self.granted
+        answers = (
+            self.model.answer(move.source, move.trigger, True, node | facts)
+            for facts in subsets(move.read & ~known)
+        )
+        return any(_done(attrs.evolve(move, taken=one)) == _done(move) for one in answers)
 
     def _unheard(self, move: Move, node: int) -> bool:
         """Speech that begins while the user speaks, or ends while the user is silent."""
@@ -196,7 +217,8 @@ class Restless:
 
     def _taken(self, state: str, timer: str, spot: int) -> bool:
         """Whether the timer is taken and changes something, for every answer of the host."""
-        host = self.model.host_facts(state, timer) & ~self.denied
+        host = self.model.host_facts(state, timer) & ~self.denied & ~self.granted
+        spot |= self.granted
         answers = (self.model.answer(state, timer, True, spot | facts) for facts in subsets(host))
         return all(answer is not None and self._moves(spot, answer) for answer in answers)
 
@@ -243,3 +265,8 @@ class Restless:
     def _round(self, moves: list[tuple[int, Edge]], first: int) -> str:
         triggers = dict.fromkeys(edge[3].trigger for _, edge in moves[first:])
         return f"{', '.join(triggers)} can come again and again, and no timer ends the wait"
+
+
+def _done(move: Move) -> tuple[object, ...]:
+    """What it does, whichever row does it."""
+    return move.dest, move.entered, move.actions, move.restarts, move.keeps

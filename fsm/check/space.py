@@ -26,7 +26,7 @@ __all__ = ["StateSpace", "what_it_does"]
 def what_it_does(edge: Edge) -> tuple[Any, ...]:
     """What distinguishes two moves of a trigger, apart from the host's answers."""
     keep, set_, alarms, move = edge
-    return keep, set_, alarms, move.entered, move.restarts, move.actions
+    return keep, set_, alarms, move.entered, move.restarts, move.keeps, move.actions
 
 
 class StateSpace:

@@ -223,6 +223,8 @@ def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Sp
     taken = [entry for entry in journal.entries if isinstance(entry.verdict, Taken)]
     fired = [(e.t, e.trigger) for e in taken if e.trigger in flow.timers]
     begun = [(e.t, timer) for e in taken for timer in e.verdict.restarts]
+    kept = {(e.t, timer) for e in taken for timer in e.verdict.keeps}
+    armed: dict[str, float] = {}  # when each timer was started last
     for span in states:
         body = flow.states.get(span.label)
         for name in body.after if body else ():
@@ -233,6 +235,8 @@ def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Sp
             starts = [span.start, *(t for t, n in begun if n == name and span.start < t < stop)]
             kind = "ended" if went is None else "fired"
             for start, end in pairwise([*starts, stop]):
-                due, how = start + flow.timers[name], kind if end == stop else "restarted"
-                tip = f"{name}: armed {start:.2f} s, due {due:.2f} s, {how} {end:.2f} s"
+                if start > span.start or (start, name) not in kept:
+                    armed[name] = start
+                due, how = armed[name] + flow.timers[name], kind if end == stop else "restarted"
+                tip = f"{name}: armed {armed[name]:.2f} s, due {due:.2f} s, {how} {end:.2f} s"
                 yield Span(start, end, name, kind if end == stop else "ended", tip)

@@ -44,6 +44,7 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "requests": triggers["request"],
         "events": triggers["event"],
         "timers": _seconds(flow.timers),
+        "lasting": list(flow.lasting),
         "limits": flow.limits,
         "limit_sets": {name: _seconds(one) for name, one in flow.limit_sets.items()},
         "actions": _plain(flow.actions),

@@ -75,8 +75,13 @@ def to_xstate(flow: Flow) -> dict[str, Any]:
     Timers are named delays. As in the event pump, one that does not leave its state starts again.
 
     Raises:
-        FlowError: A state has a name that XState would read as a path.
+        FlowError: A state has a name that XState would read as a path, or a timer is lasting.
     """
+    if flow.lasting:
+        remedy = "export a flow without 'lasting'"
+        raise FlowError(
+            f"XState stops a timer with its state, and {flow.lasting[0]!r} goes on; {remedy}"
+        )
     for state in flow.states:
         if "." in state or "#" in state:
             raise FlowError(f"state {state!r} is a path for XState; rename it")

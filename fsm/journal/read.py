@@ -283,6 +283,7 @@ def _verdict(line: _Fields, trigger: str) -> Verdict:
             line.take("entered", (bool,)),
             line.take("row", _OPTIONAL_TEXT),
             line.names("restarts") if "restarts" in line else (),
+            line.names("keeps") if "keeps" in line else (),
         )
     if verdict == "refused":
         return Refused(trigger, source, line.take("reason", _TEXT), line.take("why", _TEXT))

@@ -49,6 +49,7 @@ class Entry:
             record |= {"verdict": "taken", "dest": verdict.dest, "row": verdict.row}
             record |= {"actions": list(verdict.actions), "entered": verdict.entered}
             record |= {"restarts": list(verdict.restarts)} if verdict.restarts else {}
+            record |= {"keeps": list(verdict.keeps)} if verdict.keeps else {}
         else:
             record |= {"verdict": "refused", "dest": verdict.state}
             record |= {"reason": verdict.reason, "why": verdict.why}

@@ -79,6 +79,7 @@ class _Names:
             yield from self._many(("scopes", name, "ends"), "trigger", scope.ends, timers)
 
     def limits(self) -> Iterator[Finding]:
+        yield from self._many(("lasting",), "timer", self.flow.lasting)
         for name, seconds in self.flow.limit_sets.items():
             for timer in seconds:
                 yield from self._key(("limit_sets", name, timer), "timer", timer)

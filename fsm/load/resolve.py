@@ -38,6 +38,7 @@ def resolve(file: FlowFile, source: Source, paced: Mapping[str, float]) -> Flow:
         triggers=dict(_triggers(file, source)),
         facts=facts,
         timers=file.timers,
+        lasting=file.lasting,
         limits=file.limits,
         limit_sets=file.limit_sets,
         bounds=file.bounds,

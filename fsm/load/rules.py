@@ -207,9 +207,9 @@ def _transitions(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def _restarts(flow: Flow, row: Row, source: Source) -> Iterator[Finding]:
-    if row.transition.restarts and not row.internal:
+    if not row.internal and not {*row.transition.restarts} <= {*flow.lasting}:
         message = "a transition with 'dest' starts every timer, and 'restarts' names some"
-        remedy = "remove 'dest' or 'restarts'"
+        remedy = "remove 'dest' or 'restarts'; with 'dest' it names timers that are 'lasting'"
         yield source.at_key((*row.path, "restarts"), message, remedy, code="contradiction")
     # A variant that removes a timer need not change the transitions that restart it.
     for index, timer in enumerate(() if source.inherited(row.path) else row.transition.restarts):

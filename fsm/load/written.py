@@ -231,6 +231,11 @@ class FlowFile:
         "session gives it seconds. A session may give other seconds.",
         factory=dict,
     )
+    lasting: Names = doc(
+        "Timers that go on when the state changes to one that has them, too. Others stop with "
+        "their state. 'restarts' starts them again, also in a transition with 'dest'.",
+        default=(),
+    )
     limits: str | None = doc(
         "The set of 'limit_sets' that gives seconds to the timers that are 'never'.", default=None
     )

@@ -26,7 +26,8 @@ class RecordEncoder:
 
     ``n`` number, ``t`` seconds; of a note ``m`` its kind; of an entry ``k`` trigger, ``s`` and
     ``d`` the states before and after, ``e`` whether ``d`` was entered, ``r`` row, ``q`` and ``w``
-    why it was refused, ``a`` actions, ``o`` what it is of, ``c`` cause, ``f`` the facts that hold
+    why it was refused, ``a`` actions, ``z`` and ``y`` the timers that started again and those that
+    went on though ``d`` was entered, ``o`` what it is of, ``c`` cause, ``f`` the facts that hold
     since (left out: the same as before); ``x`` data; of the note that a turn has ended ``l`` its
     response latency, in seconds, ``p`` what that was spent on, and ``u`` when the user stopped; of
     a message ``b`` when its first words were heard. ``h`` are the silences that a record ends: the
@@ -98,6 +99,7 @@ class RecordEncoder:
             row |= {"r": verdict.row} if verdict.row else {}
             row |= {"a": list(verdict.actions)} if verdict.actions else {}
             row |= {"z": list(verdict.restarts)} if verdict.restarts else {}
+            row |= {"y": list(verdict.keeps)} if verdict.keeps else {}
         if entry.of is not None:
             row["o"] = _cut(str(entry.of))
         if entry.cause is not None:

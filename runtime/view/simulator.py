@@ -48,8 +48,8 @@ class _Simulation:
         of = self._of(trigger, stale)
         verdict = self.machine.step(trigger, of)
         if verdict.entered:
-            self.entered = self.now
-            self._restarted.clear()
+            kept = {t: self._restarted.get(t, self.entered) for t in verdict.keeps}
+            self.entered, self._restarted = self.now, kept
         self._restarted |= dict.fromkeys(verdict.restarts, self.now)
         seq = len(self.journal) + 1
         after = self.machine.configuration, self.machine.tokens

@@ -40,6 +40,16 @@ def _report(old: str = "", new: str = "") -> Report:
     return check_flow(flow_of(ROOM.replace(old, new)))
 
 
+def test_a_lasting_timer_bounds_states_that_are_entered_again_and_again() -> None:
+    """Any other timer starts anew with each of them."""
+    again = ROOM.replace("silence: {unless: heard, restarts: wait}", "token: {dest: asked}")
+    assert "token can come again" in _says(check_flow(flow_of(again)))
+    lasts = f"{again}lasting: limit\n"
+    assert _says(check_flow(flow_of(lasts))) == "at most 4 s (limit 4)"
+    anew = lasts.replace("token: {dest: asked}", "token: {dest: asked, restarts: limit}")
+    assert "token can come again" in _says(check_flow(flow_of(anew)))
+
+
 def _says(report: Report) -> str:
     (verdict,) = (v for v in report.properties if v.name == "it_is_answered")
     if verdict.result == "holds":

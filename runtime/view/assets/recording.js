@@ -64,15 +64,12 @@ class Recording {
   timersAt(i, t) {
     const state = this.flow.states[this.stateAt(i)];
     if (!state) return [];
-    const from = this.enteredAt(i);
-    const since = from < 0 ? 0 : this.times[from];
     const fire = state.timers.filter((name) => this.flow.timers[name] !== null);  // null: never
     return fire.map((name) => {
-      let start = since;
-      for (let k = i; k > from; k--) {
-        const record = this.records[k];
-        if (record.k === name || record.z?.includes(name)) { start = this.times[k]; break; }
-      }
+      let k = i;  // the record that has started it
+      const starts = ({ k, e, y, z }) => k === name || z?.includes(name) || (e && !y?.includes(name));
+      while (k >= 0 && !starts(this.records[k])) k--;
+      const start = k < 0 ? 0 : this.times[k];
       // a timer whose guard holds it back starts again
       const seconds = this.flow.timers[name];
       const passed = Math.max(0, t - start);
