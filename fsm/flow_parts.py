@@ -398,6 +398,7 @@ class Properties:
         never: What must not happen.
         always: What holds in a state.
         leads_to: What timers alone reach.
+        no_silence_longer_than: Seconds in which a user who waits hears something.
         waived: Built-in properties that the flow does not claim, each with the reason.
 
     Example:
@@ -410,3 +411,4 @@ class Properties:
     always: tuple[Always, ...] = ()
     leads_to: tuple[LeadsTo, ...] = ()
     waived: Mapping[str, str] = attrs.field(factory=dict)
+    no_silence_longer_than: float | None = None

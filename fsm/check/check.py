@@ -38,6 +38,7 @@ from .space import StateSpace
 from .trace import Trace, trace
 from .turn import PROPERTIES, missing, turn_world
 from .turn_rules import turn_rules
+from .unheard import NO_SILENCE, rows_of, unheard, unheard_advice
 
 __all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
@@ -220,6 +221,7 @@ class _Check:
             self._broken(found, violation)
         if found.complete:
             self._liveness(found)
+            self._silence(found)
             self._bounds(found)
             self._deadlocks(found)
         elif found.transitions:
@@ -312,6 +314,22 @@ class _Check:
                 self._unreached(found, self._restarting(outcome), [(wait, outcome)])
         for state, broken in ends.items():  # one cause, even if it breaks several properties
             self._unreached(found, ("states", state), broken)
+
+    def _silence(self, found: Exploration) -> None:
+        """How long a user who waits hears nothing, if the flow limits it."""
+        most = self.flow.properties.no_silence_longer_than
+        if most is None:
+            return
+        key, outcome = (False, NO_SILENCE), judge(self.model, found, unheard(self.model, most))
+        if outcome.node is None:
+            self.worst[key] = outcome.detail
+            return
+        rows = [*map(self.source.place, rows_of(self.flow, outcome))]
+        message = f"{NO_SILENCE}: {outcome.detail}" + (f" ({', '.join(rows)})" if rows else "")
+        remedy = unheard_advice(self.flow, outcome)
+        finding = self.source.at_key(("properties", NO_SILENCE), message, remedy, code=NO_SILENCE)
+        way = (*found.path(outcome.node), *outcome.moves)
+        self._add(finding, key, trace(self.model, way, outcome.quiet))
 
     def _bounds(self, found: Exploration) -> None:
         """The bounds that the flow declares."""
@@ -416,6 +434,7 @@ class _Check:
         declared = [never.name for never in properties.never]
         declared += [always.name for always in properties.always]
         declared += [leads.name for leads in properties.leads_to]
+        declared += [NO_SILENCE] * (properties.no_silence_longer_than is not None)
         declared += self.flow.bounds
         for name in declared:
             yield PropertyResult(name, "declared", *self._result((False, name), complete))

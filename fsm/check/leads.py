@@ -327,4 +327,5 @@ def _broken(model: StateSpace, wait: Wait, node: int, run: Run) -> Outcome:
         done = len(run.loop) - run.first
         quiet.append(f"the last {'move' if done == 1 else f'{done} moves'} can repeat forever")
     again = () if run.end else run.loop[run.first :]
-    return Outcome(message, run.seconds, node, run.loop, (*quiet, why), run.end, again)
+    notes = (*quiet, why)
+    return Outcome(message, run.seconds, node, run.loop, notes, run.end, again, run.timers)

@@ -68,14 +68,35 @@ class Parts:
             self.file = attrs.evolve(self.file, properties=its)
             self.places["properties", "never", name] = place
 
-    def timer(self, state: str, name: str, seconds: float, row: Transition, place: Path) -> None:
+    def no_silence_longer_than(self, seconds: float, place: Path) -> None:
+        its = attrs.evolve(self.file.properties, no_silence_longer_than=seconds)
+        self.file = attrs.evolve(self.file, properties=its)
+        self.places["properties", "no_silence_longer_than"] = place
+
+    def lasting(self, timer: str) -> None:
+        if timer not in self.file.lasting:
+            self.file = attrs.evolve(self.file, lasting=(*self.file.lasting, timer))
+
+    def rows(self, state: str) -> dict[str, Rows]:
+        """What triggers do in a state, as itself or the group of all states says."""
+        body, group = self.file.states.get(state), self.file.groups.get("all")
+        if body is None:
+            return {}
+        silent = {*body.refuses, *body.ignores}
+        shared = {t: rows for t, rows in (group.on if group else {}).items() if t not in silent}
+        return {**shared, **body.on}
+
+    def timer(
+        self, state: str, name: str, seconds: float, row: Transition | Rows, place: Path
+    ) -> None:
         if name not in self.file.timers:
             self._set(name, seconds)
             self.places["timers", name] = (*place, "after")
-        body = self.file.states[state]
-        if name not in body.after:
+        body = self.file.states.get(state)
+        if body is not None and name not in body.after:
             self.places["states", state, "after", name] = place
-            self._replace(state, attrs.evolve(body, after={**body.after, name: (row,)}))
+            rows = row if isinstance(row, tuple) else (row,)
+            self._replace(state, attrs.evolve(body, after={**body.after, name: rows}))
 
     def paced_timer(
         self,

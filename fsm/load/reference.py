@@ -35,6 +35,7 @@ _TITLES = {
     "Rules": "The agenda",
     "Confirm": "A confirmation of a tool",
     "Condition": "A condition on an argument",
+    "Assurance": "An assurance",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -114,6 +114,13 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "is": "equals eq in one_of value",
         }
     ),
+    "Assurance": _words(
+        {
+            "after": "delay seconds at_most max timeout limit",
+            "say": "text speak says",
+            "give_up": "sorry apology then giveup",
+        }
+    ),
     "Reprompt": _words(
         {
             "after": "delay seconds wait timeout",

@@ -26,6 +26,7 @@ def resolve(file: FlowFile, source: Source, paced: Mapping[str, float]) -> Flow:
         tuple(attrs.evolve(body, name=name) for name, body in held.always.items()),
         tuple(attrs.evolve(body, name=name) for name, body in held.leads_to.items()),
         held.waived,
+        held.no_silence_longer_than,
     )
     flow = Flow(
         name=file.flow,

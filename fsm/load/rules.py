@@ -154,15 +154,21 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:
-    for name, seconds in flow.bounds.items():
-        path: Path = ("bounds", name)
-        if name not in BOUNDS:
+    silence = flow.properties.no_silence_longer_than
+    bounds: dict[Path, float] = {("bounds", name): s for name, s in flow.bounds.items()}
+    if silence is not None:
+        bounds["properties", "no_silence_longer_than"] = silence
+    for path, seconds in bounds.items():
+        name = str(path[1])
+        if path[0] == "bounds" and name not in BOUNDS:
             message = f"there is no bound {quoted(name)}"
             yield source.at_key(path, message, near(name, BOUNDS), code="unknown-bound")
         elif flow.kind != "turn":
+            what = path[0] if path[0] == "bounds" else name
             message = "only a turn has bounds that a caller feels"
-            remedy = "write 'kind: turn', or remove 'bounds'"
-            yield source.at_key(("bounds",), message, remedy, code="contradiction")
+            remedy = f"write 'kind: turn', or remove '{what}'"
+            where = path[:1] if path[0] == "bounds" else path
+            yield source.at_key(where, message, remedy, code="contradiction")
             return
         if not 0 < seconds < _LONGEST:
             message = f"bound {quoted(name)} is {seconds:g} s"

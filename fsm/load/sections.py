@@ -15,6 +15,7 @@ from turnfsm.fsm.source import Source
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .monologue import add_monologue
+from .never_silent import add_never_silent
 from .paced import add_pace
 from .parts import Parts
 from .spoken import add_fillers, add_silence
@@ -26,6 +27,7 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "fillers": ("tool_running", add_fillers),
     "silence": ("listening", add_silence),
     "monologue": ("speaking", add_monologue),
+    "never_silent": ("listening", add_never_silent),
     "hold": ("listening", add_hold),
 }
 """Each section, with the state that it needs and the function that expands it."""

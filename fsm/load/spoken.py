@@ -10,9 +10,10 @@ from turnfsm.fsm.source import Path
 from .parts import Parts, Rows
 from .written import HOST, Filler
 
-__all__ = ["add_fillers", "add_silence"]
+__all__ = ["BUSY", "add_fillers", "add_silence", "end_of_filler"]
 
-_BUSY = ("user_speaking", "endpointing", "answer_coming")
+BUSY = ("user_speaking", "endpointing", "answer_coming")
+"""While one of these is so, the floor is the user's."""
 _BY_WORDS = ("final_transcript", "turn_committed", "words_answered", "words_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
@@ -38,16 +39,16 @@ def add_fillers(parts: Parts) -> None:
         later = zip(names[index + 1 :], fillers[index + 1 :], strict=True)
         row = Transition(
             conditions=conditions,
-            unless=(f"{name}_said", *_BUSY, "turn_deferred"),
+            unless=(f"{name}_said", *BUSY, "turn_deferred"),
             actions=(f"say_{name}",),
             restarts=tuple(other for other, its in later if its.tools == filler.tools),
         )
         normal = _NEXT_FILLER if before else _FILLER
         parts.paced_timer("tool_running", name, filler.after, normal, row, here)
-    _end_of_filler(parts, section)
+    end_of_filler(parts, section)
 
 
-def _end_of_filler(parts: Parts, section: Path) -> None:
+def end_of_filler(parts: Parts, section: Path) -> None:
     """A reply that has begun waits for the end of a filler, at most for the timer `filler_end`."""
     ready = "A reply has begun, and waits for the end of what a section lets the agent say."
     parts.event("reply_ready", Trigger(is_=ready, of="step"), section)
@@ -76,7 +77,7 @@ def add_silence(parts: Parts) -> None:
         parts.fact("session", f"{name}_said", said, here)
         row = Transition(
             conditions=("can_say", *_said(names[:index])),
-            unless=(f"{name}_said", *_BUSY, "turn_open", "turn_deferred"),
+            unless=(f"{name}_said", *BUSY, "turn_open", "turn_deferred"),
             actions=(f"say_{name}",),
             restarts=timers[index + 1 :],
         )
@@ -86,7 +87,7 @@ def add_silence(parts: Parts) -> None:
         parts.action("hang_up", Action(is_="Close the session."), here)
         row = Transition(
             conditions=("can_say", *_said(names)),
-            unless=(*_BUSY, "turn_open", "turn_deferred"),
+            unless=(*BUSY, "turn_open", "turn_deferred"),
             actions=("hang_up",),
         )
         parts.paced_timer("listening", "hang_up_after", None, _HANG_UP_AFTER, row, here)

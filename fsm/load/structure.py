@@ -46,6 +46,7 @@ _NOUNS = {
     "Hold": "the hold",
     "Confirm": "the confirmation",
     "Condition": "the condition",
+    "Assurance": "'never_silent'",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 

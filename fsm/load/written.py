@@ -37,6 +37,7 @@ __all__ = [
     "HOST",
     "ONE_OR_MORE",
     "SHORT",
+    "Assurance",
     "Filler",
     "FlowFile",
     "Group",
@@ -171,6 +172,25 @@ class Hold:
     )
 
 
+@attrs.frozen
+class Assurance:
+    """A user who waits hears something."""
+
+    after: float = doc(
+        "Seconds in which nothing is heard while the user waits (the timer quiet). They count on "
+        "through tools and replies; what the agent says, and a new turn of the user, starts them "
+        "again."
+    )
+    say: Texts = doc(
+        "What the agent says then, each time, while a tool runs or the application holds the turn; "
+        "of several texts, the next one each time."
+    )
+    give_up: Texts = doc(
+        "What it says instead if a model gives nothing. Its reply is dropped; of several texts, "
+        "the next one each time."
+    )
+
+
 ONE_OR_MORE = (Transition, Filler, Reprompt)
 """A single one may be written without a list."""
 
@@ -183,6 +203,10 @@ class WrittenProperties:
     always: Mapping[str, Always] = doc("Something that must be true in a state.", factory=dict)
     leads_to: Mapping[str, LeadsTo] = doc(
         "A state that timers must lead to, whatever keeps happening.", factory=dict
+    )
+    no_silence_longer_than: float | None = doc(
+        "While the user waits for the agent, something is heard at least once in so many seconds.",
+        default=None,
     )
     waived: Mapping[str, str] = doc(
         "Properties that this flow gives up, each with the reason.", factory=dict
@@ -282,6 +306,10 @@ class FlowFile:
     )
     monologue: Monologue | None = doc(
         "How long the agent may talk before it stops and listens.", default=None
+    )
+    never_silent: Assurance | None = doc(
+        "A user who waits hears something, whatever goes on. It proves no_silence_longer_than.",
+        default=None,
     )
     hold: Hold | None = doc(
         "The user may ask the agent to wait. It is silent until they are back, or until a limit.",

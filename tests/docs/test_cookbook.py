@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,21 @@ def test_a_slow_tool_is_bridged() -> None:
     user = ScriptedUser().says("transfer it", at=1.0)
     outcome = play("says_one_moment", user, 12.0, tools=TOOLS)
     assert said(outcome) == ["One moment, please.", "It is transferred."], outcome.timeline()
+
+
+def test_a_caller_who_waits_hears_something_at_least_every_four_seconds() -> None:
+    """First the filler of the tool; then what is said in any case, until the model is given up."""
+    model = ScriptedLLM(
+        {"transfer": Reply(calls=Call("transfer_money"))},
+        on_tool={"transfer_money": Reply("It is transferred.", ttft=20.0)},
+    )
+    user = ScriptedUser().says("transfer it", at=1.0)
+    outcome = play("always_there", user, 30.0, llm=model, tools=TOOLS)
+    first, *_, last = outcome.heard
+    assert first.text == "One moment, please.", outcome.timeline()
+    assert last.text == "Sorry, I have no answer. Please say it again."
+    for before, after in pairwise(outcome.heard):
+        assert after.start - before.end <= 4.0 + 0.2, outcome.timeline()
 
 
 def test_a_transfer_is_not_broken_off() -> None:

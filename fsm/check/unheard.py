@@ -1,0 +1,89 @@
+"""The property `no_silence_longer_than`: a user who waits for the agent hears something in time.
+
+The user waits while their turn is open, a step holds the floor, a tool call blocks the turn, or its
+results wait for their reply. Nothing is heard meanwhile until audio begins, or until the flow lets
+the agent say a text. What the user's own voice holds back or pauses does not count: the properties
+of a ready reply bound that. A step that was cut off is not waited for.
+"""
+
+from __future__ import annotations
+
+from turnfsm.fsm.flow import Flow, in_words
+from turnfsm.fsm.source import Path
+
+from .leads import Outcome, Wait, comes
+from .space import StateSpace
+
+__all__ = ["NO_SILENCE", "rows_of", "unheard", "unheard_advice"]
+
+NO_SILENCE = "no_silence_longer_than"
+
+_AT_WORK = ("step_running", "unreleased", "reply_due")
+_NOT_FOR_THE_USER = ("endpointing", "answer_coming")
+
+
+def unheard(model: StateSpace, seconds: float) -> Wait:
+    """The wait of a user who hears nothing."""
+    flow, bits = model.flow, model.bits
+    says = {name for name, action in flow.actions.items() if action.say}
+    opened, cut = bits.mask(["~turn_open"]), bits.mask(["~cut"])
+    at_work = bits.mask(f"~{name}" for name in _AT_WORK)
+    idle = bits.mask(["~heard", "~paused", "~output_held"])
+    idle |= bits.mask(name for name in ("on_hold",) if name in flow.facts)
+    voice = bits.mask(["~user_speaking"])
+
+    def waits(node: int) -> bool:
+        works = model.state(node) != flow.initial and node & at_work and not node & cut
+        return bool(node & opened or works) and not node & idle
+
+    return Wait(
+        NO_SILENCE,
+        f"something is heard within {in_words(seconds)}",
+        lambda node: waits(node) and not node & voice,
+        lambda state, actions: bool(says & {*actions}),
+        comes("playout_started", "turn_committed"),
+        builtin=False,
+        at_most=seconds,
+        free=voice,
+        reads=opened | cut | at_work | idle,
+        denied=bits.mask(n for n in _NOT_FOR_THE_USER if n in flow.host_facts),
+        granted=bits.mask(n for n in ("can_say",) if n in flow.host_facts),
+        lasts=waits,
+    )
+
+
+def unheard_advice(flow: Flow, outcome: Outcome) -> str:
+    """What to write so that the agent says something in time."""
+    seconds = flow.properties.no_silence_longer_than or 0.0
+    if outcome.timers:
+        names = ", ".join(dict.fromkeys(outcome.timers))
+        return f"make shorter: {names}; or allow {outcome.seconds:g}"
+    quiet = [timer for timer in flow.lasting if any(_says(flow, timer))]
+    if not quiet:
+        return (
+            f"add 'never_silent: {{after: {seconds:g}, say: TEXT, give_up: TEXT}}': "
+            "its timer goes on, whatever else is reported"
+        )
+    moves = [edge[3] for _, edge in outcome.moves]
+    states = [outcome.end or "", *(move.dest for move in reversed(moves)), *flow.states]
+    lacking = [state for state in states if state and quiet[0] not in flow.states[state].after]
+    return (
+        f"say something in {lacking[0]!r}, too: add {quiet[0]!r} to its 'after'" if lacking else ""
+    )
+
+
+def rows_of(flow: Flow, outcome: Outcome) -> list[Path]:
+    """The rows that come again and again while nothing is heard."""
+    rows = {row.id: row.path for row in flow.rows()}
+    taken = [edge[3].taken for _, edge in outcome.again]
+    return [*dict.fromkeys(rows[one.row] for one in taken if one is not None and one.row)]
+
+
+def _says(flow: Flow, timer: str) -> list[str]:
+    return [
+        action
+        for row in flow.rows()
+        if row.trigger == timer
+        for action in row.transition.actions
+        if flow.actions[action].say
+    ]

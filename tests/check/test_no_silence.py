@@ -1,0 +1,152 @@
+"""`no_silence_longer_than` is proved as a bound, or refuted with the rows and a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm.check import Report, check_file, check_flow
+
+HEAD = "flow: mine\nextends: turn\n"
+SECTION = "never_silent: {after: 4, say: Still with you., give_up: Please say it again.}\n"
+NAME = "no_silence_longer_than"
+
+
+def flow_of(text: str) -> Flow:
+    flow, findings = parse_flow(HEAD + text, "mine.yaml")
+    assert flow is not None, findings
+    return flow
+
+
+def refuted(report: Report) -> tuple[str, str, str, str]:
+    """The place, the message, the remedy and the conversation."""
+    (finding,) = (one for one in report.findings if one.code == NAME)
+    assert finding.severity == "error"
+    return finding.place, finding.message, finding.remedy, report.traces[finding].text()
+
+
+def detail(report: Report) -> str:
+    (result,) = (one for one in report.properties if one.name == NAME)
+    assert (result.result, result.origin) == ("holds", "declared")
+    return result.detail
+
+
+def test_the_section_proves_its_seconds(tmp_path: Path) -> None:
+    """Through all tools and replies together. The report says so, and what a caller feels."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"{HEAD}{SECTION}bounds: {{for_a_model: 4}}\n", encoding="utf-8")
+    report = check_file(file)
+    assert report.findings == ()
+    assert detail(report) == "at most 4 s (quiet 4)"
+
+
+def test_a_flow_without_it_has_no_such_property() -> None:
+    assert all(one.name != NAME for one in check_flow(flow_of("")).properties)
+
+
+def test_fillers_alone_do_not_prove_it() -> None:
+    """They are for tools, and count from the tool. The counterexample is a conversation."""
+    text = f"fillers: {{after: 1.5, say: Moment.}}\nproperties: {{{NAME}: 4}}\n"
+    place, message, remedy, way = refuted(check_flow(flow_of(text)))
+    assert place == "mine.yaml:4:14"
+    assert "step_started can come again and again, and no timer ends the wait" in message
+    assert "(turn.yaml:" in message
+    assert "'never_silent: {after: 4, say: TEXT, give_up: TEXT}'" in remedy
+    assert "step_started (of step 2) -> thinking" in way
+
+
+def test_a_longer_timer_is_found_with_its_seconds() -> None:
+    place, message, remedy, _ = refuted(check_flow(flow_of(f"{SECTION}timers: {{quiet: 6}}\n")))
+    assert place == "mine.yaml:3:16"
+    assert "it takes 6 s (quiet 6), more than 4 s" in message
+    assert remedy == "make shorter: quiet; or allow 6"
+
+
+LOST = {
+    "no longer lasting": lambda flow: attrs.evolve(flow, lasting=()),
+    "no longer in thinking": lambda flow: without(flow, "thinking"),
+    "no longer in tool_running": lambda flow: without(flow, "tool_running"),
+    "no longer in listening": lambda flow: without(flow, "listening"),
+    "no longer in interrupted": lambda flow: without(flow, "interrupted"),
+    "started again by tokens": lambda flow: restarted(flow, "thinking", "step_progressed"),
+    "started again by a call": lambda flow: restarted(flow, "tool_running", "tool_ended"),
+}
+
+
+def without(flow: Flow, state: str) -> Flow:
+    """The state has no timer for the silence."""
+    body = flow.states[state]
+    after = {name: rows for name, rows in body.after.items() if name != "quiet"}
+    return attrs.evolve(flow, states={**flow.states, state: attrs.evolve(body, after=after)})
+
+
+def restarted(flow: Flow, state: str, trigger: str) -> Flow:
+    """What is not heard starts the timer again."""
+    body = flow.states[state]
+    (row,) = body.on.get(trigger, ()) or parse_row()
+    again = attrs.evolve(row, restarts=(*row.restarts, "quiet"))
+    on = {**body.on, trigger: (again,)}
+    return attrs.evolve(flow, states={**flow.states, state: attrs.evolve(body, on=on)})
+
+
+def parse_row() -> tuple[object, ...]:
+    """A transition that does nothing."""
+    from turnfsm.fsm.flow import Transition
+
+    return (Transition(),)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("lost", LOST)
+def test_each_part_of_it_is_needed(lost: str) -> None:
+    report = check_flow(LOST[lost](flow_of(SECTION)))
+    _, message, remedy, _ = refuted(report)
+    if lost == "started again by tokens":
+        assert "step_progressed can come again and again" in message
+    if lost.startswith("no longer in"):
+        state = lost.rpartition(" ")[2]
+        assert remedy == f"say something in '{state}', too: add 'quiet' to its 'after'"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fillers: {after: 1.5, say: Moment.}\nsilence: {after: 8, say: Hello?}\n",
+        "hold: {say: I wait., then: Are you back?}\nmonologue: {after: 20}\n",
+        "limits: brisk\npace: calm\n",
+    ],
+)
+@pytest.mark.parametrize("base", ["turn", "overlap", "uninterruptible"])
+def test_it_is_proved_together_with_the_other_sections(text: str, base: str) -> None:
+    flow, findings = parse_flow(f"flow: mine\nextends: {base}\n{SECTION}{text}", "mine.yaml")
+    assert flow is not None, findings
+    report = check_flow(flow)
+    assert report.findings == ()
+    assert detail(report) == "at most 4 s (quiet 4)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"properties: {{{NAME}: 0}}\n", "3:38 range: bound 'no_silence_longer_than' is 0 s"),
+        (f"properties: {{{NAME}: soon}}\n", "3:38 type: expected a number"),
+        ("never_silent: {after: 4, say: Hm.}\n", "3:1 missing-key: missing key 'give_up'"),
+        ("never_silent: {after: 4, say: Hm., sorry: No.}\n", "3:36 unknown-key: unknown key"),
+        ("never_silent: {after: 0, say: Hm., give_up: No.}\n", "3:23 range: "),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_line(text: str, expected: str) -> None:
+    _, findings = parse_flow(HEAD + text, "mine.yaml")
+    finding = findings[0]
+    said = f"{finding.line}:{finding.column} {finding.code}: {finding.message}"
+    assert said.startswith(expected)
+
+
+def test_only_a_turn_has_it() -> None:
+    text = f"flow: x\ninitial: a\nproperties: {{{NAME}: 4}}\nstates: {{a: {{}}}}\n"
+    _, findings = parse_flow(text, "x.yaml")
+    assert [(f.code, f.line) for f in findings] == [("contradiction", 3)]
