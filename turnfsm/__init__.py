@@ -4,6 +4,7 @@ This package has flows and their runtime. It imports neither LiveKit nor Pipecat
 
 - `turnfsm.livekit`: `TurnSession`, which replaces livekit-agents' `AgentSession`.
 - `turnfsm.pipecat`: `TurnGovernor`, which governs the turns of a Pipecat pipeline.
+- `turnfsm.host`: what to write to govern another framework, or a host of your own.
 - `turnfsm.testing`: virtual time, scripted users, models and audio.
 - `turnfsm.check`: proves flows.
 - `turnfsm.diagram`: draws flows and conversations.
@@ -110,7 +111,7 @@ __all__ = [
 ]
 
 # not pipecat: `help(turnfsm)` imports them, and Pipecat prints a banner and warns when imported
-_MODULES = ("audit", "check", "demo", "diagram", "livekit", "metrics", "store", "testing")
+_MODULES = ("audit", "check", "demo", "diagram", "host", "livekit", "metrics", "store", "testing")
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"

@@ -1,0 +1,244 @@
+"""The chat over a pair of streams: what the user types and sees, and the conformance suite."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+from chat import Answer, Call, Chat, Message
+
+from turnfsm import Flow, HostError, load_flow, parse_flow
+from turnfsm.host import on_interruption
+from turnfsm.testing import run
+from turnfsm.testing.conformance import TALKS, Played, Step, Talk, Tool, judge
+
+
+class User:
+    """The other end of the streams.
+
+    Attributes:
+        seen: The lines that the user sees, each with its second.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self.seen: list[tuple[float, str]] = []
+
+    def types(self, line: str) -> None:
+        self._writer.write(f"{line}\n".encode())
+
+    def leaves(self) -> None:
+        self._writer.close()
+
+    async def reads(self) -> None:
+        async for line in self._reader:
+            now = asyncio.get_running_loop().time()
+            self.seen.append((round(now, 1), line.decode().strip()))
+
+
+Script = Sequence[tuple[float, Callable[[User, Chat], object]]]
+
+
+def types(line: str) -> Callable[[User, Chat], object]:
+    return lambda user, chat: user.types(line)
+
+
+def talk_to(script: Script, seconds: float, **options: Any) -> tuple[User, Chat]:
+    """Talk for so many virtual seconds, then leave."""
+
+    async def play() -> tuple[User, Chat]:
+        ours, theirs = socket.socketpair()
+        chat = Chat(*await asyncio.open_connection(sock=ours), **options)
+        user = User(*await asyncio.open_connection(sock=theirs))
+        running, reading = asyncio.ensure_future(chat.run()), asyncio.ensure_future(user.reads())
+        loop = asyncio.get_running_loop()
+        for at, do in sorted(script, key=lambda one: one[0]):
+            await asyncio.sleep(at - loop.time())
+            do(user, chat)
+        await asyncio.sleep(seconds - loop.time())
+        user.leaves()
+        await asyncio.wait_for(running, 10.0)
+        await reading
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return user, chat
+
+    return run(play())
+
+
+# -- the conformance suite
+
+
+def on_text(talk: Talk) -> Played:
+    """Play a conversation: a line comes when the words would end."""
+    effects: list[str] = []
+
+    async def model(messages: Sequence[Message]) -> Answer:
+        answer = talk.answer([(message.role, message.text) for message in messages])
+        await asyncio.sleep(answer.after)
+        return Answer(answer.text, [Call(call.tool, call.arguments) for call in answer.calls])
+
+    user, chat = talk_to(
+        [
+            *((sound.at + (sound.lasts or 1.0), types(sound.says or "")) for sound in talk.user),
+            *((step.at, partial(_do, step)) for step in talk.do),
+        ],
+        talk.seconds,
+        model=model,
+        tools={name: _tool(name, tool, effects) for name, tool in talk.tools.items()},
+        flow=talk.flow,
+        timers=talk.timers,
+    )
+    heard = " ".join(line for _, line in user.seen)
+    return Played(chat.conductor.turn.journal.read(), heard, effects)
+
+
+def _tool(name: str, tool: Tool, effects: list[str]) -> Callable[[], Coroutine[Any, Any, str]]:
+    async def work() -> str:
+        await asyncio.sleep(tool.seconds)
+        effects.append(name)
+        return tool.result
+
+    return on_interruption(tool.policy)(work) if tool.policy is not None else work
+
+
+def _do(step: Step, user: User, chat: Chat) -> None:
+    if step.interrupt:
+        chat.interrupt()
+    elif step.say is not None:
+        chat.speak(step.say)
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_the_chat_conforms(name: str) -> None:
+    judgement = judge(TALKS[name], on_text, can={"pause"})
+    if judgement.skipped:
+        pytest.skip(judgement.skipped)
+    assert judgement, str(judgement)
+
+
+# -- the chat itself
+
+
+def scripted(answers: Mapping[str, Answer]) -> Callable[..., Awaitable[Answer]]:
+    """A model that answers the last message, by a part of it."""
+
+    async def model(messages: Sequence[Message]) -> Answer:
+        await asyncio.sleep(0.2)
+        return next(a for words, a in answers.items() if words in messages[-1].text)
+
+    return model
+
+
+def flow_of(text: str) -> Flow:
+    flow, findings = parse_flow(text)
+    assert flow is not None, findings
+    return flow
+
+
+BOOK = Answer(calls=[Call("book", {"table": 4})])
+
+
+def test_a_line_interrupts_behind_the_sentence_that_is_shown() -> None:
+    user, _ = talk_to(
+        [(1.0, types("the menu")), (2.5, types("stop"))],
+        6.0,
+        model=scripted(
+            {"menu": Answer("We have soup. We have fish. We have cake."), "stop": Answer("Yes.")}
+        ),
+        tools={},
+        flow=load_flow("turn"),
+    )
+    assert user.seen == [(1.2, "We have soup."), (2.1, "We have fish."), (2.7, "Yes.")]
+
+
+def test_the_model_reads_that_a_tool_has_failed() -> None:
+    async def book(table: int) -> str:
+        raise ValueError(f"table {table} is taken")
+
+    user, _ = talk_to(
+        [(1.0, types("book"))],
+        4.0,
+        model=scripted({"table 4 is taken": Answer("It is taken."), "book": BOOK}),
+        tools={"book": book},
+        flow=load_flow("turn"),
+    )
+    assert [line for _, line in user.seen] == ["It is taken."]
+
+
+def test_a_user_who_leaves_ends_what_runs() -> None:
+    ended: list[str] = []
+
+    async def book(table: int) -> str:
+        try:
+            await asyncio.sleep(60.0)
+        finally:
+            ended.append("book")
+        return "booked"
+
+    talk_to(
+        [(1.0, types("book"))],
+        4.0,
+        model=scripted({"book": BOOK}),
+        tools={"book": book},
+        flow=load_flow("turn"),
+    )
+    assert ended == ["book"]
+
+
+def test_a_flow_may_ask_before_a_tool_runs() -> None:
+    flow = flow_of(
+        "flow: asks\nextends: turn\n"
+        "tools: {confirm: {book: {say: 'Shall I book table {table}?'}}}\n"
+    )
+    booked: list[float] = []
+
+    async def book(table: int) -> str:
+        booked.append(round(asyncio.get_running_loop().time(), 1))
+        return "it is booked"
+
+    user, _ = talk_to(
+        [(1.0, types("book")), (5.0, types("yes"))],
+        9.0,
+        model=scripted({"it is booked": Answer("Done."), "book": BOOK}),
+        tools={"book": book},
+        flow=flow,
+    )
+    assert [line for _, line in user.seen] == ["Shall I book table 4?", "Done."]
+    assert booked == [5.0]
+
+
+def test_a_flow_hangs_up_on_a_user_who_says_nothing() -> None:
+    flow = flow_of(
+        "flow: quiet\nextends: turn\nsilence: [{after: 4, say: Goodbye., hang_up: true}]\n"
+    )
+    user, chat = talk_to(
+        [(1.0, types("hello"))],
+        9.0,
+        model=scripted({"hello": Answer("Hello.")}),
+        tools={},
+        flow=flow,
+    )
+    assert [line for _, line in user.seen] == ["Hello.", "Goodbye."]
+    assert chat.closing
+
+
+def test_a_flow_of_which_nobody_carries_out_an_action_is_refused() -> None:
+    flow = flow_of(
+        "flow: rings\nextends: turn\nactions: {ring_bell: Ring.}\n"
+        "states: {listening: {on: {final_transcript: {actions: ring_bell}}}}\n"
+    )
+
+    async def begin() -> None:
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            Chat(reader, writer, scripted({}), {}, flow=flow)
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    with pytest.raises(HostError, match=r"'rings' declares ring_bell, .* govern\(actions=...\)"):
+        run(begin())

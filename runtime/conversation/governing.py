@@ -1,0 +1,61 @@
+"""Puts a flow in charge of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from turnfsm.fsm import Flow, HostError, load_flow
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.proof import Proof, require_proof
+from turnfsm.runtime.turn import TurnRuntime
+
+from .conductor import Conductor
+from .custom import CustomHost
+from .deferred import DeferredQueue
+from .ports import Session
+from .vocabulary import check_vocabulary
+
+__all__ = ["govern"]
+
+
+def govern(
+    session: Session,
+    flow: Flow | str | Path = "turn",
+    *,
+    timers: Mapping[str, float] | None = None,
+    actions: object | None = None,
+    sinks: Iterable[Sink] = (),
+    proof: Proof = "require",
+) -> Conductor:
+    """Put a flow in charge of a session of your own.
+
+    Args:
+        session: Carries out what the flow decides.
+        flow: A `Flow`, the name of a shipped one, or a path.
+        timers: Seconds that replace those of the flow.
+        actions: Has a method for each action and host fact that the flow itself declares.
+        sinks: Each gets every record of the journal.
+        proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
+            ``off`` does not check.
+
+    Returns:
+        What the session reports to. Its `turn` is the runtime, with the journal.
+
+    Raises:
+        FlowError: The flow cannot be used, or is not proved.
+        HostError: It lacks what a conversation needs, or nobody carries its own actions out.
+    """
+    made = flow if isinstance(flow, Flow) else load_flow(flow)
+    check_vocabulary(made, f"a {type(session).__name__}")
+    require_proof(made, proof)
+    conductor = Conductor(session, Ledger(), DeferredQueue())
+    host = CustomHost(made, conductor.host, session, actions, lambda: None)
+    if host.left_to_agent:
+        raise HostError(
+            f"flow {made.name!r} declares {', '.join(host.left_to_agent)}, and nothing carries "
+            "that out; give govern(actions=...) an object with a method of each name"
+        )
+    conductor.govern(TurnRuntime(made, host, timers=timers, sinks=sinks))
+    return conductor
