@@ -1,4 +1,4 @@
-"""Flows: declared, loaded, compiled, checked and drawn. Pure and synchronous."""
+"""Loads, compiles, checks and draws flows. Pure and synchronous."""
 
 from .diagnostics import Finding
 from .errors import FlowError, HostError, TurnfsmError, UnknownName, UnknownTrigger

@@ -1,4 +1,4 @@
-"""What a caller feels: the waits that `bounds` of a flow can limit."""
+"""The delays that a caller notices, and that `bounds` of a flow can limit."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BOUNDS: Mapping[str, str] = MappingProxyType(
         "for_an_answer": "a turn that was committed waits for its reply",
     }
 )
-"""Name to what it means. For the names in `AT_LEAST` a shorter time is worse, for the others a
+"""The meaning of each name. For the names in `AT_LEAST` a shorter delay is worse, for the others a
 longer one."""
 
 AT_LEAST = frozenset({"for_a_model", "for_a_tool", "for_an_answer"})
-"""What the agent waits for: a caller loses something if it is given up early."""
+"""Waits that should not end early: the caller would lose an answer."""

@@ -59,7 +59,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "too-many": "There are more findings than are shown.",
     }
 )
-"""Code to one sentence; `docs/diagnostics.md` has an example of each."""
+"""The meaning of each code; `docs/diagnostics.md` has an example of each."""
 
 PROOF_CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -77,4 +77,4 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "not-proved": "The flow is too large: not every configuration was visited.",
     }
 )
-"""What only a proof finds. A broken property has its own name as code."""
+"""The codes of findings of a proof. A broken property has its own name as code."""

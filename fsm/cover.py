@@ -1,7 +1,7 @@
-"""The shortest paths that cover a flow: every state, every row, every outcome of a guard.
+"""Finds the shortest paths that cover a flow: every state, every row, every outcome of a guard.
 
-A path starts where a session starts. Before each step the host's answers are set. Then one trigger
-comes, which belongs to the current step or turn, or one timer of the held state fires.
+A path starts in the initial state. Before each step the host's answers are set. Then comes one
+trigger, which belongs to the current step or turn, or one timer of the state fires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _APART = 20.0
 
 @attrs.frozen
 class PathMove:
-    """One step that the flow allows, for a `Environment` to judge.
+    """One step that the flow allows, to be judged by an `Environment`.
 
     Attributes:
         source, state: The state before and after.
@@ -45,14 +45,14 @@ class PathMove:
 
 
 class Environment(Protocol):
-    """What surrounds a flow: which moves can come, after what has come before."""
+    """The environment of a flow: which moves can follow the earlier ones."""
 
     @property
     def start(self) -> Hashable:
-        """What it remembers at the start."""
+        """Its initial memory."""
 
     def after(self, memory: Hashable, move: PathMove) -> Hashable | None:
-        """What it remembers after a move; None if the move cannot come."""
+        """Its memory after a move; None if the move cannot come."""
 
 
 class _Anything:
@@ -64,7 +64,7 @@ class _Anything:
 
 @attrs.frozen
 class PathStep:
-    """One trigger and what must follow from it.
+    """One trigger, and its expected outcome.
 
     Attributes:
         trigger: The trigger or, if `timer`, the timer that fires.
@@ -92,9 +92,8 @@ class CoveringPath:
     """One path and its goal.
 
     Attributes:
-        covers: What no earlier path covers: ``state S``, ``row ID``,
-            ``refused S.TRIGGER`` or, for an event that no guard lets through,
-            ``facts only S.TRIGGER``.
+        covers: The goals that no earlier path covers: ``state S``, ``row ID``, ``refused
+            S.TRIGGER`` or, for an event that no guard lets through, ``facts only S.TRIGGER``.
         timers: Seconds with which the timers fire in this order and no other timer fires before.
             Empty if the path fires none; None if no seconds can do it.
     """
@@ -114,7 +113,7 @@ class Cover:
     """The paths through a flow.
 
     Attributes:
-        unreachable: What no path covers, named as in `CoveringPath.covers`.
+        unreachable: The goals that no path covers, named as in `CoveringPath.covers`.
     """
 
     flow: str
@@ -126,8 +125,8 @@ def cover(flow: Flow, world: Environment | None = None, longest: int | None = No
     """The shortest path to each goal, without those that a longer path covers.
 
     Args:
-        world: Which move can follow which; without it, any move at any time.
-        longest: The most steps of a path; without it, as many as it takes.
+        world: Says which move can follow which; by default any move at any time.
+        longest: The maximum number of steps of a path; by default unlimited.
     """
     search = _Search(flow, world or _Anything(), longest)
     found = search.run()
@@ -144,12 +143,13 @@ def cover(flow: Flow, world: Environment | None = None, longest: int | None = No
     return Cover(flow.name, tuple(paths), missed)
 
 
-# State, facts that no host gives, scopes that are current, what the world remembers.
+# State, facts except host facts, current scopes, memory of the world.
 _Node = tuple[str, int, tuple[str, ...], Hashable]
 
 
 class _Search:
-    """Breadth first over the machine's own steps: the first way to a goal is the shortest."""
+    """Breadth-first search over the machine's own steps, so the first path to a goal is the
+    shortest."""
 
     def __init__(self, flow: Flow, world: Environment, longest: int | None) -> None:
         self.flow, self.world, self.longest = flow, world, longest
@@ -176,7 +176,7 @@ class _Search:
                 yield f"{'facts only' if event else 'refused'} {state}.{trigger}"
 
     def run(self) -> dict[str, list[PathStep]]:
-        """Goal to the shortest path that meets it."""
+        """The shortest path to each goal."""
         start: _Node = (self.flow.initial, 0, (), self.world.start)
         self.links[start], self.depth[start] = None, 0
         ends: dict[str, tuple[_Node, _Move | None]] = {f"state {start[0]}": (start, None)}
@@ -200,7 +200,7 @@ class _Search:
             queue.append(move.node)
 
     def along(self, way: Iterable[PathStep]) -> Iterator[str]:
-        """Every goal that a path meets, in its order."""
+        """The goals that a path reaches, in order."""
         state = self.flow.initial
         yield f"state {state}"
         for step in way:
@@ -213,7 +213,7 @@ class _Search:
             answers = self.answers[state, facts] = tuple(self._answers(state, facts))
         for answer in answers:
             if answer.fence is not None and answer.fence not in scopes:
-                continue  # nothing is current that it could belong to
+                continue  # no scope is current that it could belong to
             if (after := self.world.after(memory, answer.move)) is None:
                 continue
             current = (frozenset(scopes) | answer.begins) - answer.ends
@@ -221,7 +221,7 @@ class _Search:
             yield _Move(answer.move, to, answer.meets)
 
     def _answers(self, state: str, facts: int) -> Iterator[_Answer]:
-        """What the machine does from here, whatever the world remembers."""
+        """The machine's moves from here, independent of the world's memory."""
         before = frozenset(self.program.names(facts))
         for trigger in (*self.flow.triggers, *self.flow.states[state].after):
             self.machine.restore(state, before)
@@ -320,7 +320,7 @@ def _meets(state: str, trigger: str, verdict: str, row: str | None, after: str) 
 
 
 def _seconds(flow: Flow, steps: tuple[PathStep, ...]) -> dict[str, float] | None:
-    """Seconds that let each timer of a path fire before the others of its state."""
+    """Seconds with which each timer of a path fires before the others of its state."""
     earlier: dict[str, set[str]] = {}
     state = flow.initial
     for step in steps:

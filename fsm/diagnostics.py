@@ -1,4 +1,4 @@
-"""Findings: what is wrong, where, and the remedy. Printed with the line and a caret."""
+"""Findings: the problem, its place, and a remedy. Printed with the line and a caret."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Finding:
     Attributes:
         file: The file.
         line, column: The place, counted from 1 (column in characters). Both are 0 if the finding is
-            about the file as a whole, such as one that is not there.
+            about the file as a whole, such as a missing one.
         width: How many characters the caret underlines.
-        message: What is wrong, one sentence without a full stop.
+        message: The problem, as one sentence without a full stop.
         remedy: What to write instead, or an empty string.
         code: A stable identifier, for tools; docs/diagnostics.md lists them.
         severity: ``error`` or ``warning``.
         text: The whole line.
-        also: The codes of what else has the same cause, and is not reported by itself.
+        also: The codes of other problems with the same cause, which are not reported separately.
 
     Example:
         >>> from turnfsm import parse_flow
@@ -54,17 +54,17 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """``file:line:column``; the file alone if the finding is about all of it."""
+        """``file:line:column``, or only the file if the finding is about the whole file."""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     @property
     def sentence(self) -> str:
-        """What is wrong, with all that has the same cause."""
+        """The problem, with the others that have the same cause."""
         more = f" (the same cause breaks {', '.join(self.also)})" if self.also else ""
         return self.message + more
 
     def render(self) -> str:
-        """The finding as a compiler would print it: place, line, caret, remedy."""
+        """The finding in the style of a compiler: place, line, caret, remedy."""
         head = f"{self.place}: {self.severity}: {self.sentence}"
         if not self.text.strip():
             return head + (f"\n  {self.remedy}" if self.remedy else "")
@@ -75,7 +75,7 @@ class Finding:
         return f"{head}\n{gutter}{before}{marked}{after}\n{caret}"
 
     def _window(self) -> tuple[str, str, str]:
-        """The line around the caret in three parts; a terminal never gets a page of one line."""
+        """The part of the line around the caret, in three pieces. A very long line is shortened."""
         text = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in self.text)
         start = self.column - 1
         before, marked, after = text[:start], text[start:][: self.width], text[start + self.width :]
@@ -92,7 +92,7 @@ def _blank(text: str) -> str:
 
 
 def _cells(text: str) -> int:
-    from rich.cells import cell_len  # only a file with findings pays for the import
+    from rich.cells import cell_len  # imported only if there are findings
 
     return cell_len(text)
 

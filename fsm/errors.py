@@ -33,7 +33,7 @@ _MOST_LISTED = 16
 
 
 def quoted(word: object) -> str:
-    """A name for a message: in quotes, and cut if it is long."""
+    """A name for a message: quoted, and shortened if it is long."""
     text = str(word)
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
@@ -52,7 +52,7 @@ def closest(word: object, known: Iterable[str]) -> str | None:
 
 
 def near(word: object, known: Iterable[str]) -> str:
-    """A "did you mean" remedy, or the names that there are if none is near."""
+    """A "did you mean" remedy, or the declared names if none is similar."""
     names = sorted(known)
     if meant := closest(word, names):
         return f"did you mean {meant!r}?"
@@ -106,7 +106,7 @@ class FlowError(TurnfsmError):
 
 
 class UnknownTrigger(TurnfsmError, LookupError):
-    """A trigger that the flow does not declare: a typing error. A refusal never raises.
+    """A trigger that the flow does not declare: a typing error. Refusals never raise.
 
     Args:
         trigger: The name.

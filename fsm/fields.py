@@ -1,7 +1,7 @@
-"""Fields of the classes that a flow is written with.
+"""Helpers for the fields of a flow's classes.
 
-A field that stands in YAML has the sentence that an editor shows (``metadata["doc"]``) and, if it
-differs from its name, its key (``metadata["yaml"]``).
+A field that may be written in YAML has the sentence that an editor shows (``metadata["doc"]``) and,
+if it differs from its name, its key (``metadata["yaml"]``).
 """
 
 from __future__ import annotations

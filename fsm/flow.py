@@ -98,12 +98,12 @@ class Row:
 
     @property
     def dest(self) -> str:
-        """The state that is held afterwards."""
+        """The state afterwards."""
         return self.transition.dest or self.source
 
     @property
     def internal(self) -> bool:
-        """No state is left or entered: the timers of the state run on."""
+        """No state is left or entered, so the state's timers continue."""
         return self.transition.dest is None
 
     @property
@@ -122,27 +122,28 @@ class Flow:
         states: The states, in the order in which they are drawn.
         kind: ``turn``: the ten properties of a turn are proved, and `TurnSession` can use the flow.
         is_: What the flow is for.
-        turn_detection: What must decide that the user's turn is complete, by LiveKit's name; None
-            if the flow works with everything.
+        turn_detection: The turn detection that the flow needs, by LiveKit's name; None if the flow
+            works with all of them.
         scopes: The parts of the conversation that facts and triggers belong to.
         triggers: The requests, then the events.
-        facts: All that a guard may look at.
+        facts: The facts and host facts.
         timers: Timer to seconds. `NEVER`: it does not fire unless a session gives it seconds.
         lasting: The timers that go on when the state changes to one that has them, too.
-        limits: The set of seconds that is chosen for the timers that would never fire.
+        limits: The chosen set of seconds for the timers that are `NEVER`.
         limit_sets: The sets that can be chosen, each from timer to seconds.
-        bounds: What a caller may feel: `turnfsm.fsm.bounds.BOUNDS` has the names. Seconds.
-        actions: All that a host is asked to do.
+        bounds: Bounds of delays that a caller notices, in seconds, by the names of
+            `turnfsm.fsm.bounds.BOUNDS`.
+        actions: The actions that the host carries out.
         tools: What an interruption does to tool calls.
-        discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
-            cannot be interrupted, unless the application gives the session another value.
-        pace: How patient the agent is. The timers that follow it have its seconds already.
-        agenda: What the agent owes the user, and what becomes of it when a reply ends.
-        phrases: Host fact to the phrases that the words of the user must consist of.
-        properties: The properties that the flow declares. Those of its kind are not among them.
-        extends: The flow that it changes, as the file names it.
-        source: Where everything stands in the file; None if the flow was not read from a text.
-        paced: Timer, or what else follows the pace, to the seconds that it has got.
+        discard_audio_if_uninterruptible: The STT gets silence while the agent's speech is
+            uninterruptible, unless the application sets another value.
+        pace: How patient the agent is. The timers are scaled already.
+        agenda: What the agent must deliver, and how claims on it settle when a reply ends.
+        phrases: For each host fact, the phrases that the user's text must consist of.
+        properties: The declared properties, without those of its kind.
+        extends: The flow that it extends, as named in the file.
+        source: The position of each part in the file; None if the flow was not read from a text.
+        paced: Each timer or other value that the pace scales, with its seconds.
 
     Example:
         >>> from turnfsm import load_flow
@@ -189,7 +190,7 @@ class Flow:
 
     @property
     def host_facts(self) -> Names:
-        """The facts that the host is asked for."""
+        """The host facts."""
         return tuple(name for name, fact in self.facts.items() if fact.host)
 
     @property
@@ -206,12 +207,12 @@ class Flow:
         return tuple(name for name, body in self.triggers.items() if body.kind == "request")
 
     def limited(self, limits: str) -> Mapping[str, float]:
-        """The seconds that a set of limits gives to the timers that would never fire."""
+        """The seconds that a set of limits gives to the timers that are `NEVER`."""
         seconds = self.limit_sets[limits].items()
         return {name: one for name, one in seconds if self.timers.get(name) == NEVER}
 
     def refused_in(self, state: str) -> Names:
-        """The requests that no transition of a state takes."""
+        """The requests for which a state has no transition."""
         on = self.states[state].on
         return tuple(name for name in self.requests if name not in on)
 

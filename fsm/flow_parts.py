@@ -48,10 +48,10 @@ Policy = Literal["cancel", "detach", "finish", "hold"]
 """What happens to a tool call if its turn is interrupted."""
 
 AgentState = Literal["listening", "thinking", "speaking"]
-"""What a session publishes about its agent, by LiveKit's names."""
+"""The agent state that a session publishes, by LiveKit's names."""
 
 TurnDetection = Literal["manual", "realtime_llm"]
-"""What a flow may need of LiveKit's turn detection, by LiveKit's names."""
+"""The turn detections that a flow may need, by LiveKit's names."""
 
 Seconds = NewType("Seconds", float)
 """The seconds of a timer in YAML: a number, or ``never``."""
@@ -61,7 +61,7 @@ NEVER = Seconds(math.inf)
 
 
 def in_words(seconds: float) -> str:
-    """The seconds of a timer as they are shown: ``0.3 s``, or ``never``."""
+    """The seconds of a timer as text: ``0.3 s``, or ``never``."""
     return "never" if seconds == NEVER else f"{seconds:g} s"
 
 
@@ -114,7 +114,7 @@ class Trigger:
 
 @attrs.frozen
 class Fact:
-    """Something that guards may look at: true or false.
+    """Something that is true or false, and that guards read.
 
     Attributes:
         is_: What it means, in one sentence; the key ``is`` in YAML.
@@ -122,7 +122,7 @@ class Fact:
         cleared_by: The triggers and timers that make it false.
         tools: It is true while the turn waits for one of these tools.
         scope: The fact is cleared when this scope begins or ends; None and ``session``: never.
-        host: The host is asked for it at the moment of the decision.
+        host: The host is asked for it during the decision.
 
     Example:
         >>> from turnfsm import load_flow
@@ -243,7 +243,7 @@ class Tuning:
     )
 
     def over(self, other: Tuning) -> Tuning:
-        """These settings, and where they say nothing, those of another tuning."""
+        """These settings, completed by those of another tuning."""
         own = attrs.asdict(self, recurse=False).items()
         return attrs.evolve(other, **{name: value for name, value in own if value is not None})
 
@@ -283,12 +283,12 @@ class State:
         is_: What it means, in one sentence; the key ``is`` in YAML.
         on: Trigger to its transitions, tried in order: the first whose guard holds is taken.
         after: Timer to its transitions. The timer starts on entry and stops on exit. If no guard
-            holds when it fires, it is due: it is taken as soon as one holds.
+            holds when it fires, it stays due, and is taken as soon as one holds.
         refuses: Requests that are refused here.
         ignores: Events that change nothing here, not even facts.
         final: No transition leaves this state.
-        agent_state: What a session publishes about its agent while the state is held.
-        tuning: Settings of the session that hold while the state is held.
+        agent_state: The agent state that a session publishes in this state.
+        tuning: Settings of the session that apply in this state.
 
     Example:
         >>> from turnfsm import load_flow
@@ -317,7 +317,7 @@ class Never:
 
     Attributes:
         action: The action that must not be chosen.
-        state: Or the state that must not be held.
+        state: Or the state that the flow must not be in.
         when: These facts are true then.
         unless: These facts are false then.
         because: Why, in one sentence; reports repeat it.

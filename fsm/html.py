@@ -1,4 +1,4 @@
-"""HTML pages in one file, which load nothing."""
+"""Self-contained HTML pages."""
 
 from __future__ import annotations
 

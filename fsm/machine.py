@@ -1,6 +1,6 @@
 """`Machine.step` decides, changes the state and returns the actions, in one synchronous call.
 
-A step is one look-up in the configuration that the machine holds; see `turnfsm.fsm.program`.
+A step is one lookup in the machine's configuration; see `turnfsm.fsm.program`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Machine:
         flow: A flow, or a compiled one (`compile_flow`).
 
     Attributes:
-        configuration: The held state with its facts. Machines share it, so it is never changed.
-        tokens: Scope to the ``of`` that began it. A journal keeps it, so it is never changed.
+        configuration: The current state with its facts. Machines share it, so it is never changed.
+        tokens: For each scope the ``of`` that began it. Journals share it, so it is never changed.
 
     Raises:
         FlowError: The flow cannot be compiled.
@@ -56,7 +56,7 @@ class Machine:
 
     @property
     def state(self) -> str:
-        """The state that is held."""
+        """The current state."""
         return self.configuration.state
 
     @property
@@ -66,20 +66,20 @@ class Machine:
 
     @property
     def timers(self) -> tuple[str, ...]:
-        """The timers that the held state has armed."""
+        """The timers of the current state."""
         return self.configuration.rows.timers
 
     @property
     def final(self) -> bool:
-        """Nothing leaves the held state any more."""
+        """The current state is final."""
         return self.configuration.rows.final
 
     def step(self, trigger: str, of: Any = None) -> Verdict:
         """Decide on a trigger. If it is taken, the state and the facts change.
 
-        Guards look at the facts as they were before the trigger. A request that no transition
-        takes is refused and changes nothing. An event that no transition takes only changes facts.
-        An event that the state ignores, or that is stale, changes nothing.
+        Guards read the facts as they were before the trigger. A request that no transition takes is
+        refused and changes nothing. An event that no transition takes only changes facts. An event
+        that the state ignores, or that is stale, changes nothing.
 
         Args:
             trigger: The name of a request, event or timer.
@@ -101,13 +101,13 @@ class Machine:
         return verdict
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
-        """What `step` would answer, without moving."""
+        """What `step` would return. Changes nothing."""
         if of is not None and (stale := self._stale(trigger, of)) is not None:
             return stale
         return self.configuration[trigger][1]
 
     def asks(self, trigger: str) -> tuple[str, ...]:
-        """The host facts that decide on this trigger in the held state."""
+        """The host facts that decide on this trigger in the current state."""
         return self.configuration.asks.get(trigger, ())
 
     def set_host_facts(self, facts: Mapping[str, bool]) -> None:
@@ -133,10 +133,10 @@ class Machine:
     def restore(
         self, state: str, facts: Iterable[str] = (), tokens: Mapping[str, Any] | None = None
     ) -> None:
-        """Put the machine into a configuration, as a journal or a checker has it.
+        """Put the machine into a configuration of a journal or the checker.
 
         Args:
-            tokens: Scope to what is current in it.
+            tokens: For each scope its current step, turn or call.
 
         Raises:
             UnknownName: The state or a fact is not declared.
@@ -161,8 +161,9 @@ class Machine:
         return Refused(trigger, self.state, "stale", f"of {scope} {of}, while {now}")
 
     def _change_scopes(self, trigger: str, of: Any) -> None:
-        """What began a scope is current; of one that has ended, or whose beginning has no name,
-        nothing is: events of the one before are stale (test_machine, "a timer ends a scope")."""
+        """A trigger that begins a scope sets its token. If a scope has ended, or began without a
+        token, it has none, so that events of the previous one are stale (test_machine, "a timer
+        ends a scope")."""
         program = self.program
         begins, ends = program.begins.get(trigger, ()), program.ends.get(trigger, ())
         if not begins and not ends:

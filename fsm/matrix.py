@@ -32,12 +32,12 @@ LEGEND = (
     "takes the event; `ignored` not even facts change; `-` the state does not have the timer. A "
     "trigger *of* a step or turn changes nothing once that is over."
 )
-"""What the cells say, in Markdown."""
+"""The legend of the cells, in Markdown."""
 
 
 @attrs.frozen
 class Cell:
-    """What one trigger does in one state.
+    """The effect of one trigger in one state.
 
     Attributes:
         kind: ``taken`` whatever the facts are; ``guarded`` by facts; ``refused`` for a request that
@@ -45,7 +45,7 @@ class Cell:
             that does not even change facts; ``unarmed`` for a timer of other states.
         rows: The alternatives, in order.
         total: One of them is always taken.
-        otherwise: What becomes of the trigger if no guard holds.
+        otherwise: The outcome if no guard holds.
     """
 
     state: str
@@ -71,7 +71,7 @@ class Matrix:
     """The table: one cell for each trigger or timer (rows) and state (columns).
 
     Attributes:
-        of: Trigger to the scope in which it is not stale.
+        of: For each trigger the scope that it belongs to.
     """
 
     flow: str
@@ -82,18 +82,18 @@ class Matrix:
     cells: dict[tuple[str, str], Cell]
 
     def row(self, trigger: str) -> list[Cell]:
-        """What one trigger does, state by state."""
+        """The cells of one trigger, state by state."""
         return [self.cells[state, trigger] for state in self.states]
 
     def label(self, trigger: str) -> str:
-        """The trigger, with what it is of, or that it is a timer."""
+        """The trigger, with its scope, or marked as a timer."""
         if trigger in self.timers:
             return f"{trigger} (timer)"
         return f"{trigger} (of {self.of[trigger]})" if trigger in self.of else trigger
 
 
 def matrix(flow: Flow) -> Matrix:
-    """The total table of a flow."""
+    """The complete table of a flow."""
     program = compile_flow(flow)
     machine = Machine(program)
     cells = {}
@@ -124,7 +124,7 @@ def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
 
 
 def _total(rows: Sequence[Transition]) -> bool:
-    """Whether some row holds whatever the facts are, by cases of one fact after the other."""
+    """Whether some row's guard always holds, checked by case distinction over the facts."""
     if not rows or not all(map(_guard, rows)):
         return bool(rows)
     fact = (*rows[0].conditions, *rows[0].unless)[0]
@@ -134,7 +134,7 @@ def _total(rows: Sequence[Transition]) -> bool:
 
 
 def _given(row: Transition, fact: str) -> Transition:
-    """What a row still asks for once a fact of its guard holds."""
+    """The rest of a row's guard once one of its facts holds."""
     conditions = tuple(f for f in row.conditions if f != fact)
     unless = tuple(f for f in row.unless if f != fact)
     return attrs.evolve(row, conditions=conditions, unless=unless)
@@ -157,7 +157,7 @@ def as_markdown(table: Matrix) -> str:
 
 
 def markdown_table(table: Matrix) -> str:
-    """The table alone, for a page that explains it once."""
+    """Only the table, for a page with its own legend."""
     head = ["trigger", *table.states]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for trigger in (*table.triggers, *table.timers):

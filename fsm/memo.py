@@ -1,4 +1,4 @@
-"""What is computed once for each flow object: sessions begin often, and a flow never changes."""
+"""Caches a function's result per flow object: sessions begin often, and a flow never changes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 def once_for_each_flow(compute: Callable[[Flow], T]) -> Callable[[Flow], T]:
-    """Remember what a function says about a flow, for as long as somebody holds the flow.
+    """Cache a function's result for a flow, as long as the flow is referenced.
 
-    Two flows that are equal are computed twice: comparing them would take as long.
+    Equal flows are computed twice: comparing them would take as long.
 
     Args:
-        compute: The function. If it raises, nothing is remembered.
+        compute: The function. If it raises, nothing is cached.
 
     Returns:
-        The function that remembers.
+        The cached function.
     """
     known: dict[int, tuple[ref[Flow], T]] = {}
 

@@ -1,4 +1,4 @@
-"""The pace of a conversation: one factor for the times that a caller feels."""
+"""The pace of a conversation: one factor for the delays that a caller notices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def times(pace: Pace, seconds: float) -> float:
 
     Args:
         pace: The pace.
-        seconds: What they are at the pace ``normal``.
+        seconds: The seconds at the pace ``normal``.
 
     Example:
         >>> from turnfsm.fsm.pace import times

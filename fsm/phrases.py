@@ -1,4 +1,4 @@
-"""Phrases that a host fact finds in what the user says."""
+"""Matches phrases in the user's text, for host facts."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Phrases:
 
     Attributes:
         lists: Shipped lists. Each has phrases in several languages, and all of them count.
-        also: Phrases in addition.
+        also: Additional phrases.
         without: Phrases of these lists that do not count.
-        anywhere: One of the phrases is enough, whatever else is said.
+        anywhere: One of the phrases is enough, whatever else the user says.
 
     Example:
         >>> from turnfsm import load_flow
@@ -71,12 +71,12 @@ class Phrases:
     )
 
     def match(self, text: str, *, whole: bool = True) -> bool:
-        """Whether a text is one that these phrases stand for. A text without words is not.
+        """Whether a text matches these phrases. A text without words does not.
 
         Args:
             text: What was said.
-            whole: False: the user may still say more of it, and its last word may be cut off. Then
-                a beginning of the phrases is enough.
+            whole: False: more may follow, and its last word may be incomplete. Then the beginning
+                of a phrase is enough.
         """
         known = _known(self)
         if self.anywhere:
@@ -121,7 +121,7 @@ def begins(text: str, phrases: Collection[Phrase], beginnings: Collection[Phrase
     Args:
         text: What was said so far.
         phrases: Each a tuple of words as `words_of` gives them.
-        beginnings: What `beginnings_of` gives for them.
+        beginnings: The result of `beginnings_of` for them.
     """
     words = words_of(text)
     return bool(words) and any(
@@ -130,7 +130,7 @@ def begins(text: str, phrases: Collection[Phrase], beginnings: Collection[Phrase
 
 
 def contains(text: str, phrases: Collection[Phrase]) -> bool:
-    """Whether one of the phrases stands in a text.
+    """Whether a text contains one of the phrases.
 
     Args:
         text: What was said.
@@ -147,14 +147,15 @@ def words_of(text: str) -> Phrase:
 
     A character of a script that is written without spaces is a word.
     """
-    # Letters of Japanese and signs of Hindi must not lose their marks as accents do.
+    # Japanese letters and Hindi signs keep their marks, unlike accents.
     composed = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES).casefold())
     plain = "".join(map(_without_accents, composed))
     return tuple(_NO_SPACES.sub(r" \1 ", _DRAWN_OUT.sub(r"\1", plain)).split())
 
 
 def beginnings_of(phrases: Iterable[Phrase]) -> frozenset[Phrase]:
-    """What may be heard of a phrase while it is being said: its last word may be cut off."""
+    """The possible beginnings of a phrase in an interim transcript; the last word may be
+    incomplete."""
     return frozenset(
         (*phrase[:n], word[:upto])
         for phrase in phrases
@@ -164,7 +165,7 @@ def beginnings_of(phrases: Iterable[Phrase]) -> frozenset[Phrase]:
 
 
 def _reached(words: Phrase, phrases: Collection[Phrase]) -> set[int]:
-    """The places in these words up to which they are a sequence of phrases."""
+    """The indices in these words up to which they are a sequence of phrases."""
     longest = max(map(len, phrases), default=0)
     reached = {0}
     for end in range(1, len(words) + 1):

@@ -13,7 +13,7 @@ __all__ = ["Places", "decided_at"]
 
 
 def decided_at(flow: Flow, verdict: Verdict) -> Location | None:
-    """The place of the transition that has taken a trigger, or of what has refused it.
+    """The place of the transition that took a trigger, or of the refusal.
 
     Returns:
         The place, in the file where it is written; None if the flow was not read from a text.
@@ -31,7 +31,7 @@ def decided_at(flow: Flow, verdict: Verdict) -> Location | None:
 
 
 class Places:
-    """The lines of a flow, by what they decide.
+    """The lines of a flow, by the decisions that they make.
 
     Keys: a row's id; ``state.trigger`` if no row took the trigger (refused, ignored, or only facts
     changed); a trigger or a timer that is stale or not started; ``=name`` for a state, a fact, a
@@ -80,7 +80,7 @@ class Places:
 
 
 def _rowless(flow: Flow, state: str, trigger: str, row: Row | None) -> Path:
-    """What answers a trigger that no row takes."""
+    """The line that decides on a trigger that no row takes."""
     body = flow.states[state]
     if row is not None:  # its guards did not hold
         return row.path[:-1]

@@ -1,8 +1,8 @@
-"""A compiled flow: what all machines of one flow share.
+"""A compiled flow, shared by all of its machines.
 
 A guard is a conjunction of facts, so it is one mask test: ``facts & mask == want``. A
-`Configuration` (a state with its facts) remembers each answer that it has given. So the table of
-all answers fills while conversations run, and a step is then one look-up.
+`Configuration` (a state with its facts) caches each answer. So the table of answers fills while
+conversations run, and a step is one lookup.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ __all__ = [
 # One alternative: guard mask, guard value, facts kept, facts set, the rows of dest, the answer.
 Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
 
-# Where a trigger leads, what the machine says, and what else there is to do: the bits below.
+# The next configuration, the verdict, and flags for what else must be done: the bits below.
 Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
 ARMS = 1  # a state with timers was entered: they start
-ACTS = 2  # the host has something to do
-SLOW_PATH = 4  # the host is asked for a fact first, a scope begins or ends, or the trigger has one
-RESTARTS = 8  # some timers of the held state start again; this is on the slow path, too
+ACTS = 2  # there are actions
+SLOW_PATH = 4  # a host fact must be asked for, a scope begins or ends, or the trigger belongs to one
+RESTARTS = 8  # some timers of the current state restart; also on the slow path
 KEEPS = 16  # a state was entered, and some of its timers go on; this is on the slow path, too
 
 MOST_CONFIGURATIONS = 4096
-"""How many a program remembers (about 2 MB) before it starts again."""
+"""How many configurations a program caches (about 2 MB) before it empties the cache."""
 
 
 class Rows(dict[str, tuple[Alternative, ...]]):
@@ -63,7 +63,7 @@ class Rows(dict[str, tuple[Alternative, ...]]):
 
 
 class Configuration(dict[str, Answer]):
-    """A state with its facts, and the answers that it has given. Shared: to be read only."""
+    """A state with its facts, and the cached answers. Shared, so read-only."""
 
     __slots__ = ("asks", "facts", "program", "rows", "state")
 
@@ -81,7 +81,7 @@ class Configuration(dict[str, Answer]):
 
 
 class Program:
-    """A compiled flow; all machines of a flow share one. `compile_flow` makes it.
+    """A compiled flow, shared by all machines of the flow. Made by `compile_flow`.
 
     Args:
         flow: The flow.
@@ -150,7 +150,7 @@ class Program:
         return found
 
     def configuration(self, rows: Rows, facts: int) -> Configuration:
-        """The configuration of a state with these facts; the same one while it is remembered."""
+        """The configuration of a state with these facts; the same object while it is cached."""
         found = rows.configurations.get(facts)
         if found is None:
             if self._count >= MOST_CONFIGURATIONS:
@@ -162,8 +162,8 @@ class Program:
         return found
 
     def _forget(self) -> None:
-        """Empty the table. Machines keep the configuration that they hold: it is emptied,
-        so that no link leads from it to what was forgotten, and fills again."""
+        """Empty the cache. The configurations that machines still use are emptied as well, so that
+        they do not refer to dropped ones."""
         for rows in self.rows.values():
             for configuration in rows.configurations.values():
                 configuration.clear()
@@ -171,7 +171,7 @@ class Program:
         self._count = 0
 
     def answer(self, held: Configuration, trigger: str) -> Answer:
-        """What the first alternative whose guard holds does, or why none holds.
+        """The effect of the first alternative whose guard holds, or why none holds.
 
         Raises:
             UnknownTrigger: The flow does not declare the trigger.
@@ -216,7 +216,7 @@ class Program:
         table: dict[str, list[Alternative]] = {}
         for row in self.flow.rows(name):
             table.setdefault(row.trigger, []).append(self._alternative(row))
-        # An event that no transition takes has happened all the same: only facts change.
+        # An event that no transition takes has still happened: only facts change.
         for trigger in self._events(state):
             keep, set_ = self._updates[trigger]
             answer = Taken(trigger, name, name, (), False, None)
@@ -258,7 +258,7 @@ class Program:
         return tuple(t for t in self.flow.lasting if t in both and t not in again)
 
     def _update(self, trigger: str) -> tuple[int, int]:
-        """What a trigger does to the facts when it is taken: forget, clear, then set."""
+        """The effect of a taken trigger on the facts: end scopes, clear, then set."""
         over = {*self.begins.get(trigger, ()), *self.ends.get(trigger, ())}
         cleared = set_ = 0
         for name, fact in self.flow.facts.items():
@@ -285,18 +285,18 @@ def _scopes_by(flow: Flow, field: str) -> dict[str, tuple[str, ...]]:
 
 # By identity: a program holds its flow, so no other flow can get that id while it is here.
 _PROGRAMS: WeakValueDictionary[int, Program] = WeakValueDictionary()
-_LATEST: deque[Program] = deque(maxlen=8)  # so a session need not compile what the last one had
+_LATEST: deque[Program] = deque(maxlen=8)  # so that a session need not recompile the last one's flow
 
 
 def compile_flow(flow: Flow) -> Program:
-    """Compile a flow. The same flow gives the same program as long as somebody holds it, or it is
-    among the latest.
+    """Compile a flow. The same flow gives the same program while that is referenced or among the
+    latest.
 
     Args:
         flow: The flow.
 
     Returns:
-        What all machines of the flow share.
+        The program, which all machines of the flow share.
 
     Example:
         >>> from turnfsm import compile_flow, load_flow

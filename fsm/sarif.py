@@ -1,4 +1,4 @@
-"""The parts of a SARIF 2.1.0 log that findings of every kind need."""
+"""The common parts of SARIF 2.1.0 logs."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def sarif_place(file: str, line: int = 0, column: int = 0, width: int = 1) -> di
 
 def _uri(file: str) -> str:
     path = Path(file)
-    # A relative place is kept relative: the reader's checkout lies elsewhere.
+    # A relative path stays relative: the reader's checkout is elsewhere.
     return path.as_uri() if path.is_absolute() else quote(PurePath(file).as_posix())

@@ -1,4 +1,4 @@
-"""The places of everything in a flow: pages, marks, nodes, and the source of a flow."""
+"""Positions in a flow's files: pages, marks, nodes, and the source of a flow."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Page:
         return _BREAK.split(self.text)
 
     def line(self, number: int) -> str:
-        """One line, counted from 1; empty behind the end."""
+        """One line, counted from 1; empty after the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     @property
     def whole(self) -> Location:
-        """The file itself, whatever stands in it."""
+        """The location of the file as a whole."""
         return Location(self, 0, 0)
 
     def mark(self, offset: int) -> Location:
@@ -78,8 +78,8 @@ class Node:
     """A value of the text: a scalar, a dict of nodes or a list of nodes.
 
     Attributes:
-        mark: Where the value stands.
-        key: Where its key stands; the value's own place where it has none.
+        mark: The position of the value.
+        key: The position of its key; that of the value if there is none.
         base: It was inherited from the flow that the file extends.
     """
 
@@ -90,7 +90,7 @@ class Node:
 
 
 class Unreadable(Exception):
-    """A text that cannot be read on; carries the finding that says why."""
+    """Reading cannot continue. Carries the finding that says why."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -99,16 +99,16 @@ class Unreadable(Exception):
 
 @attrs.define(eq=False)
 class Source:
-    """The place of every key and value of a flow, each in the file where it stands.
+    """The position of every key and value of a flow, each in its own file.
 
-    A path leads through the flow as it is loaded: ``("states", NAME, "on", TRIGGER)``. Where a
-    group of states or a section says it, `alias` has led from there to what is written.
+    A path leads through the flow as it is loaded: ``("states", NAME, "on", TRIGGER)``. If a group
+    of states or a section has it, `alias` maps that path to the written one.
 
     Attributes:
         page: The file that was loaded; inherited places are on the pages of its bases.
-        removed: What the file removed from the flow that it extends, and where it says so.
-        cut: State to the place where the file took an inherited way to it away.
-        added: States that the flow that is extended does not have.
+        removed: The names that the file removes from the flow that it extends, and where.
+        cut: The states to which the file removes an inherited transition, and where.
+        added: The states that the extended flow does not have.
     """
 
     page: Page
@@ -122,7 +122,7 @@ class Source:
 
     @property
     def file(self) -> str:
-        """The name that findings carry."""
+        """The file name for findings."""
         return self.page.file
 
     @property
@@ -131,7 +131,7 @@ class Source:
         return self.page.text
 
     def note(self, path: Path, node: Node) -> None:
-        """Keep a node's places."""
+        """Store a node's positions."""
         self._keys[path] = node.key
         self._values[path] = node.mark
         if node.base:
@@ -174,14 +174,14 @@ class Source:
         return self.path(path) in self._keys
 
     def own(self) -> Iterator[Path]:
-        """The keys that the file itself says, or changes something about, as they are written."""
+        """The keys that the file itself sets or changes."""
         return (path for path in self._keys if path and path not in self._inherited)
 
     def inherited(self, path: Path) -> bool:
-        """Whether a key comes, untouched, from the flow that the file extends."""
+        """Whether a key is inherited unchanged from the flow that the file extends."""
         path = self.path(path)
         if path not in self._keys and path and isinstance(path[-1], int):
-            path = path[:-1]  # the only one of a list that is written without brackets
+            path = path[:-1]  # the single item of a list that is written without brackets
         return path in self._inherited or _written(path) in self._inherited
 
     def _nearest(self, path: Path, marks: Mapping[Path, Location]) -> Location:
@@ -195,7 +195,7 @@ class Source:
 
 
 def _written(path: Path) -> Path:
-    """The place of a transition that stands there without a list: it has no index."""
+    """The path of a transition that is written without a list, so it has no index."""
     if len(path) > 4 and path[0] in ("states", "groups") and path[4] == 0:
         return (*path[:4], *path[5:])
     return path

@@ -1,4 +1,4 @@
-"""What a machine answers: `Taken` or `Refused`."""
+"""The verdicts of a machine: `Taken` or `Refused`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Taken:
     """The trigger was taken. True in a condition.
 
     Attributes:
-        trigger: What was posted.
+        trigger: The posted trigger.
         state, dest: The states before and after.
-        actions: What the host now does, in order.
+        actions: The host's actions, in order.
         entered: ``dest`` was entered, so its timers start; False for an internal transition.
         row: The id of the row in the flow; None where an event only changed facts.
-        restarts: The timers of the held state that start again, though it was not entered.
+        restarts: The timers that restart although the state was not entered.
         keeps: The timers that go on, though a state was entered.
 
     Example:
@@ -53,8 +53,8 @@ class Refused:
     """The trigger was not taken, and nothing has changed. False in a condition.
 
     Attributes:
-        trigger: What was posted.
-        state: The state that is held.
+        trigger: The posted trigger.
+        state: The current state.
         reason: One word.
 
             - ``guard``: the facts do not allow this request or timer.
@@ -83,7 +83,7 @@ class Refused:
 
     @property
     def dest(self) -> str:
-        """The state afterwards: the one before."""
+        """The state afterwards, which is the same as before."""
         return self.state
 
     def __bool__(self) -> Literal[False]:

@@ -37,31 +37,32 @@ verdict (None: a note), cause, data."""
 
 
 Listener = Callable[[Raw], None]
-"""Called with each record; `LiveJournal.typed` makes a value of it."""
+"""Called with each raw record; `LiveJournal.typed` converts it."""
 
 
 class Sink(Protocol):
     """Gets records as they happen. A sink that raises is logged and gets no more."""
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Take one record. It is called inside `post`, so it must be quick."""
+        """Take one record. Called inside `post`, so it must be fast."""
 
     def close(self) -> None:
-        """The session has ended. If it is started again, `write` gets a new header first."""
+        """The session has ended. If it is restarted, `write` gets a new header first."""
 
 
 class LiveJournal:
-    """The journal of a running conversation: the last entries in memory, and sinks that get all.
+    """The journal of a running conversation: the latest entries in memory, and sinks that get all
+    of them.
 
     Args:
         program: The flow's program, which gives the facts their names.
-        maxlen: How many entries and notes stay in memory.
+        maxlen: How many entries and notes to keep in memory.
         sinks: Each gets every record as a JSON object.
-        timers: Seconds that replace those of the flow.
+        timers: Seconds that override those of the flow.
 
     Attributes:
-        start: What the clock read at second 0.
-        append: Keeps one `Raw`. Without a sink this is the deque's own method, which is faster.
+        start: The clock's reading at second 0.
+        append: Stores one `Raw`. Without a sink this is the deque's own method, which is faster.
 
     Example:
         >>> from turnfsm import LiveJournal, compile_flow, load_flow
@@ -89,7 +90,7 @@ class LiveJournal:
         self.seq = 0
         self.start = 0.0
         self.started_at = time.time()
-        self._entries: deque[Raw] | None = None  # an empty deque is 0.75 kB: made when needed
+        self._entries: deque[Raw] | None = None  # takes 0.75 kB: created on first use
         self._sinks = tuple(sinks)
         self._listeners: tuple[Listener, ...] = ()
         self._timers = timers
@@ -108,10 +109,10 @@ class LiveJournal:
             self._entries.extend(moved)
         self._fresh = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._fresh]
 
-    # -- for a reader that writes in batches, and is woken when there is something
+    # -- for a reader that works in batches
 
     def tap(self, wake: Callable[[], None]) -> None:
-        """Collect for `drain` what is there, and what comes from now on.
+        """Collect the current and all future records for `drain`.
 
         Args:
             wake: Called with the next entry, and with the first one after each `rest`.
@@ -123,7 +124,7 @@ class LiveJournal:
         self.append = self._first
 
     def drain(self) -> list[Raw]:
-        """What has come since the last `drain`."""
+        """The records since the last `drain`."""
         fresh, self._fresh = self._fresh, []
         self._keep(fresh)
         # A list's own method is as quick as the deque's; sinks get records one by one.
@@ -132,19 +133,19 @@ class LiveJournal:
 
     @property
     def waiting(self) -> bool:
-        """Something has come since the last `drain`."""
+        """There are records since the last `drain`."""
         return bool(self._fresh)
 
     def rest(self) -> None:
-        """The reader has nothing to do now: `wake` is called with the next entry."""
+        """The reader is idle: call `wake` with the next entry."""
         self.append = self._first
 
     def record_of(self, raw: Raw) -> dict[str, Any]:
-        """An entry or a note as a JSON object. May be called in another thread."""
+        """An entry or a note as a JSON object. Thread-safe."""
         return self.typed(raw).to_json()
 
     def header(self) -> Header:
-        """The header of the journal from its beginning."""
+        """The header of the whole journal."""
         return self._header()
 
     def _first(self, raw: Raw) -> None:
@@ -192,7 +193,7 @@ class LiveJournal:
         return bool(self._sinks or self._listeners)
 
     def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
-        """Keep a record that is no trigger.
+        """Add a note.
 
         Returns:
             Its number.
@@ -202,7 +203,7 @@ class LiveJournal:
         return self.seq
 
     def since(self, seq: int) -> list[Raw]:
-        """The records after a number, as far as they are still kept."""
+        """The records after a number that are still in memory."""
         found: list[Raw] = []
         for raw in chain(reversed(self._fresh), reversed(self._entries or ())):
             if raw[0] <= seq:
@@ -225,10 +226,10 @@ class LiveJournal:
                 yield note
 
     def read(self) -> Journal:
-        """What is kept now, as a value that does not change.
+        """An immutable copy of the records in memory.
 
-        If the first entries are no longer kept, the header has the configuration that `replay`
-        begins with.
+        If the first entries were dropped, the header has the configuration at which `replay`
+        begins.
         """
         kept = self._kept()
         first = next((raw for raw in kept if raw[6] is not None), None)
@@ -290,7 +291,7 @@ class LiveJournal:
         return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot, None, timers)
 
     def _snapshot(self, raw: Raw) -> Snapshot:
-        """The machine's configuration after the first entry that is kept."""
+        """The machine's configuration after the first entry in memory."""
         seq, _t, _trigger, _of, after, tokens, *_ = raw
         assert after is not None
         return Snapshot(seq, after.state, self.program.names(after.facts), dict(tokens or {}))

@@ -1,4 +1,4 @@
-"""Removes the words of the conversation from records."""
+"""Removes the text of the conversation from records."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ PRIVATE = frozenset(
         *("result", "message"),
     }
 )
-"""The keys of ``data``, at any depth, under which an entry or a note holds what was said."""
+"""The keys of ``data``, at any depth, under which an entry or a note has text of the
+conversation."""
 
 
 class Redactor:
-    """Removes the words of the conversation from records.
+    """Removes the text of the conversation from records.
 
     Args:
-        how: ``leave_out`` drops the value. ``hash`` keeps a keyed hash of it: equal words in one
-            journal have equal hashes, and nobody can guess the words, because the key is not
+        how: ``leave_out`` drops the value. ``hash`` keeps a keyed hash of it: equal texts in one
+            journal have equal hashes, and the texts cannot be guessed, because the key is not
             written. None changes nothing.
         private: The keys whose values are removed.
     """
@@ -40,7 +41,7 @@ class Redactor:
         self._key = secrets.token_bytes(32)
 
     def __call__(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The record without the words. A header says how they were removed."""
+        """The redacted record. A header gets the way of redaction."""
         if self.how is None:
             return record
         if "journal" in record:

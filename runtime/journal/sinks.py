@@ -18,22 +18,22 @@ __all__ = ["JsonlSink", "as_line", "write_journal"]
 
 
 class JsonlSink:
-    """Writes a journal to a file: one JSON record a line, at once.
+    """Writes a journal to a file immediately, one JSON record per line.
 
-    The file is new, and only its owner can read it. What was written survives a killed process,
-    but not a power cut. The words of the conversation are left out unless `redact` says
-    otherwise. If the disk is full or a pipe is closed, the writing ends and the conversation goes
-    on; `error` then says why. A session that is started again after its end writes a file of its
-    own beside the first: ``journal.jsonl``, ``journal-2.jsonl``.
+    The file is new, and only its owner can read it. What was written survives a killed process, but
+    not a power cut. The text of the conversation is left out unless `redact` says otherwise. If the
+    disk is full or a pipe is closed, writing stops and the conversation continues; `error` then
+    says why. A session that is restarted after its end writes another file next to the first one:
+    ``journal.jsonl``, ``journal-2.jsonl``.
 
     Args:
         target: The path of a new file, or an open text file, which is not closed at the end.
         redact: ``leave_out``, ``hash``, or None to keep what was said.
-        private: The keys of an entry's or note's data that hold what was said.
+        private: The keys of an entry's or note's data that have text of the conversation.
 
     Attributes:
         redact: As above.
-        error: Why the writing has ended; None while it has not.
+        error: Why writing has stopped; None if it has not.
 
     Raises:
         JournalError: The file exists or cannot be made.
@@ -82,11 +82,11 @@ class JsonlSink:
             return
         try:
             file.close()
-        except OSError as exc:  # what could not be written before cannot be now
+        except OSError as exc:  # a failed write would fail again
             self.error = self.error or exc
 
     def _begin_another(self) -> None:
-        """Begin another file for a session that is started again."""
+        """Begin another file for a restarted session."""
         if not isinstance(self._target, Path):
             self._file = self._target
             return
@@ -111,7 +111,7 @@ def write_journal(
         path: The new file. If the writing fails, no file is left.
         journal: What is written.
         redact: ``leave_out``, ``hash``, or None to keep what was said.
-        private: The keys of an entry's or note's data that hold what was said.
+        private: The keys of an entry's or note's data that have text of the conversation.
 
     Raises:
         JournalError: The file exists or cannot be written.
@@ -145,7 +145,7 @@ def write_journal(
 
 
 def as_line(record: Mapping[str, Any]) -> str:
-    """A record as a line of a file, whatever values it has."""
+    """A record as a line of a file, with values of any type."""
     # Lone surrogates, which some STTs return, are not UTF-8: then all is escaped.
     try:
         line = json.dumps(record, ensure_ascii=False, default=_plain)

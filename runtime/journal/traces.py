@@ -1,4 +1,4 @@
-"""Makes a journal of a counterexample."""
+"""Converts a counterexample to a journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def trace_journal(proof: Trace, pace: float = 0.0) -> Journal:
 
     Args:
         trace: The counterexample.
-        pace: Seconds that each step takes; a timer takes its own time.
+        pace: Seconds for each step; a timer takes its own seconds.
     """
     assert proof.flow is not None
     machine = Machine(proof.flow)

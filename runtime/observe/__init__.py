@@ -1,6 +1,5 @@
-"""Observes a running session: log lines, telemetry, the audit of its own journal.
-
-Decides nothing.
+"""Observes a running session: log lines, telemetry, the check of its own journal. Has no influence
+on it.
 """
 
 from .watch import Consumer, Listener, Watch

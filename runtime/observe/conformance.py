@@ -1,4 +1,4 @@
-"""Checks the journal of a running session: a broken property is reported, nothing else changes."""
+"""Checks the journal of a running session, and reports broken properties."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Conformance"]
 logger = logging.getLogger("turnfsm")
 
 _MOST_LINES = 10
-"""Log lines for one property of one session."""
+"""The maximum number of log lines for one property of one session."""
 
 
 class Conformance:

@@ -15,11 +15,11 @@ logger = logging.getLogger("turnfsm")
 ATTRIBUTE = "turnfsm.state"
 
 EVERY = 0.2
-"""Seconds between two updates: a state that is held for a shorter time may not be published."""
+"""Seconds between two updates. A shorter state may not be published."""
 
 
 class RoomState:
-    """Publishes the held state, at most every 0.2 s, and always the last one.
+    """Publishes the current state, at most every 0.2 s, and always the last one.
 
     Args:
         publish: Sets an attribute of the local participant; awaited, its errors are logged.
@@ -48,7 +48,7 @@ class RoomState:
             self._told = self._held
             try:
                 await self._publish(ATTRIBUTE, self._told)
-            except Exception as exc:  # a room that has gone must not end the conversation
+            except Exception as exc:  # a lost room must not end the conversation
                 logger.warning(
                     "the state %r could not be published in the room: %s", self._told, exc
                 )

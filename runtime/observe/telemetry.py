@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["Figures", "SpanEvents", "Telemetry", "check_telemetry"]
 
 _BUCKETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 20.0, 60.0)
-"""Seconds; what matters in a conversation lies between 0.2 and 3."""
+"""In seconds; the interesting range of a conversation is 0.2 to 3."""
 
 _SCALARS = (str, bool, int, float)
 
 
 class Telemetry:
-    """What a session sends to OpenTelemetry: `TurnSession(telemetry=Telemetry(...))`.
+    """Sends a session to OpenTelemetry: `TurnSession(telemetry=Telemetry(...))`.
 
     Args:
         meter_provider: Where histograms and counters go; by default the global one.
         spans: Add the events `turnfsm.transition` and `turnfsm.refused` to LiveKit's spans.
-        said: The events may contain the words of the conversation, as far as the journal has them.
+        said: The events may contain text of the conversation, as far as the journal has it.
 
     Example:
         >>> from turnfsm.livekit import Telemetry
@@ -44,7 +44,7 @@ class Telemetry:
         from turnfsm.fsm.metrics import (
             INSTRUMENTS,
             measurements_in,
-        )  # not for a session without telemetry
+        )  # imported only for sessions with telemetry
 
         self.spans = spans
         self.said = said
@@ -73,7 +73,7 @@ class Telemetry:
 
 @lru_cache(1024)
 def _as_attributes(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """As OpenTelemetry takes them; a flow has few."""
+    """Labels in OpenTelemetry's form. Cached, as a flow has few."""
     return dict(labels)
 
 
@@ -81,7 +81,7 @@ def check_telemetry(telemetry: object) -> Telemetry | None:
     """The telemetry of a session; None if it is off.
 
     Raises:
-        TurnfsmError: It is of another kind.
+        TurnfsmError: It is of the wrong kind.
     """
     if isinstance(telemetry, Telemetry):
         return telemetry
@@ -92,7 +92,7 @@ def check_telemetry(telemetry: object) -> Telemetry | None:
 
 
 class Figures:
-    """Records what a session measures."""
+    """Records the measurements of a session."""
 
     measures = True
     late = 10.0  # they are exported once a minute, or scraped
@@ -110,7 +110,7 @@ class SpanEvents:
     """Adds decisions as events to the open spans of a session.
 
     Args:
-        said: The events may contain the words of the conversation.
+        said: The events may contain text of the conversation.
         span: Returns the current span; None if there is none.
     """
 

@@ -1,7 +1,7 @@
 """Log lines of a session: INFO at the end of a turn, for outages and at the close; DEBUG for every
 verdict.
 
-The fields are in the record's ``extra``, too. The words of the conversation are in neither.
+The fields are also in the record's ``extra``. Neither has text of the conversation.
 """
 
 from __future__ import annotations
@@ -124,10 +124,10 @@ class TurnLog:
 
 
 class VerdictLog:
-    """Writes a line for each verdict, when it is decided.
+    """Writes a line for each verdict, immediately.
 
     Args:
-        typed: Makes a value of a raw record.
+        typed: Converts a raw record.
     """
 
     def __init__(self, typed: Callable[[Raw], Entry | Note]) -> None:

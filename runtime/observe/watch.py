@@ -1,4 +1,4 @@
-"""Measures a session once, for all its observers. The journal gives the same figures."""
+"""Measures a session once for all its observers. Its journal gives the same figures."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ logger = logging.getLogger("turnfsm")
 
 
 class Listener(Protocol):
-    """Gets each record at once."""
+    """Gets each record immediately."""
 
     def hear(self, raw: Raw) -> None:
-        """Take one record, inside `post`: be quick, and do not post."""
+        """Take one record. Called inside `post`, so it must be fast and must not post."""
 
     def end(self) -> None:
         """The session has closed."""
 
 
 class Consumer(Protocol):
-    """Takes the records of a session, each with the values that it has completed.
+    """Takes the records of a session, each with the values that it completes.
 
     Attributes:
         measures: It needs the values.
-        late: The most seconds after which it gets a record.
+        late: The maximum delay of a record, in seconds.
     """
 
     measures: bool
@@ -44,14 +44,14 @@ class Consumer(Protocol):
 
 
 class Watch:
-    """Reads a journal for its consumers and listeners. Without any it does nothing.
+    """Reads a journal for its consumers and listeners. Without them it does nothing.
 
-    Consumers get many records together, which costs a post nothing. Doing the work at each record
-    would take several times as long, because LiveKit's code runs between two records.
+    Consumers get records in batches, which costs a post nothing. Working at each record would take
+    several times as long, because LiveKit's code runs in between.
 
     Args:
-        consumers: Read the journal at intervals, from now on. A loop must run.
-        listeners: Get each record at once.
+        consumers: Get the records at intervals. An event loop must be running.
+        listeners: Get each record immediately.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Stores of sessions: another worker can continue a session whose worker has died."""
+"""Stores sessions, so that another worker can continue one whose worker has died."""

@@ -1,4 +1,5 @@
-"""The thread that writes for all sessions of a store: everything that waits, in one transaction."""
+"""The thread that writes for all sessions of a store, with all pending records in one
+transaction."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ __all__ = ["Committer", "Unwritten"]
 
 
 class Unwritten(Protocol):
-    """Records that are to be written."""
+    """Records to be written."""
 
     def batch(self) -> Batch:
-        """Make the batch; called in the thread, each time that writing is tried."""
+        """Make the batch. Called in the thread, at each attempt to write."""
         ...
 
 
@@ -30,10 +31,10 @@ class _Job:
 
 
 class Committer:
-    """Calls a store in a thread of its own, so that the event loop never waits for it.
+    """Calls a store in its own thread, so that the event loop never waits for it.
 
     Args:
-        store: The store. Nobody else may call it meanwhile.
+        store: The store. It must not be called from elsewhere.
     """
 
     def __init__(self, store: Store) -> None:
@@ -47,10 +48,10 @@ class Committer:
         return await loop.run_in_executor(self._pool, self._store.acquire, session)
 
     async def append(self, work: Unwritten) -> None:
-        """Write records, together with all that wait.
+        """Write records, together with all pending ones.
 
         Raises:
-            StoreAway: The store does not answer. Write them again later.
+            StoreAway: The store does not answer. Try again later.
             SessionTaken: Another worker has the session.
             StoreError: The store cannot be used.
         """
@@ -77,7 +78,7 @@ class Committer:
             errors = [exc] * len(jobs)
         except (
             Exception
-        ) as exc:  # an error of a user's own store: it is tried again, nothing is lost
+        ) as exc:  # an error of a user's own store: retried, so nothing is lost
             errors = [StoreAway(f"{type(exc).__name__}: {exc}")] * len(jobs)
         for waiting, error in zip(jobs, errors, strict=True):
             waiting.done, waiting.error = True, error

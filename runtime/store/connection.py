@@ -1,4 +1,4 @@
-"""A connection to a database that is used once its tables are there."""
+"""Opens a database connection, and prepares its tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C", bound=_Connection)
 
 
 def prepared(connection: C, prepare: Callable[[C], None]) -> C:
-    """The connection, or the error of `prepare`: it is closed then."""
+    """The prepared connection. If `prepare` raises, the connection is closed."""
     try:
         prepare(connection)
     except BaseException:

@@ -1,4 +1,4 @@
-"""Writes one session: its journal in batches, and at once if somebody waits for it."""
+"""Writes one session's journal in batches, and immediately if somebody waits for it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Keeper"]
 logger = logging.getLogger("turnfsm")
 
 INTERVAL = 0.02
-"""Seconds between two batches. What happens in this time may be lost with a worker."""
+"""Seconds between two batches. A dying worker may lose this much."""
 
 LOOKS = 25
-"""Intervals without an entry after which the journal must wake the keeper. Before that the keeper
-looks by itself, which costs a post nothing."""
+"""After this many intervals without an entry the keeper stops polling, and the journal must wake
+it. Polling costs a post nothing."""
 
 BEAT = 5.0
-"""Seconds after which a session that writes nothing checks that no other worker has taken it."""
+"""Seconds after which an idle session checks that no other worker has taken it over."""
 
 PAUSES = (0.05, 0.1, 0.2, 0.5)
 """Seconds between attempts to reach a store that does not answer; the last one is repeated."""
@@ -36,7 +36,7 @@ Records = Callable[[], Sequence[Mapping[str, Any]]]
 
 @attrs.define(eq=False)
 class _Portion:
-    """What is written at once. The committer's thread makes the text."""
+    """One portion to write. The committer's thread serialises it."""
 
     session: str
     epoch: int
@@ -61,14 +61,14 @@ class _Portion:
 
 
 class Keeper:
-    """Writes a session while it runs: the journal, and what `gather` returns.
+    """Writes a running session: the journal, and what `gather` returns.
 
     Args:
         committer: Does the writing.
         session: The id of the session.
-        redact: Removes what may not be kept.
-        failed: Called once if the session may not write any more: another worker has taken it, or
-            the store cannot be used.
+        redact: Removes what must not be stored.
+        failed: Called once if the session may not write any more: another worker has taken it over,
+            or the store cannot be used.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Keeper:
         self._closed = False
 
     async def acquire(self, limit: float) -> Acquired:
-        """Take the session over.
+        """Take over the session.
 
         Args:
             limit: Seconds to wait for a store that does not answer.
@@ -132,10 +132,9 @@ class Keeper:
 
         Args:
             journal: Its entries are written from here on.
-            start: Everything from before that the next worker needs; written first, together with
-                what the journal already has.
-            gather: Returns what is to be written in addition to the journal; called before each
-                write.
+            start: Everything older that the next worker needs. Written first, together with the
+                current journal.
+            gather: Returns what to write in addition to the journal. Called before each write.
         """
         self._journal, self._gather = journal, gather
         self._start = start
@@ -144,7 +143,8 @@ class Keeper:
         self._beat()
 
     async def durable(self, limit: float) -> None:
-        """Wait until everything so far is stored, and no other worker has the session.
+        """Wait until everything so far is stored, and it is certain that no other worker has the
+        session.
 
         Args:
             limit: Seconds to wait for a store that does not answer.
@@ -167,12 +167,12 @@ class Keeper:
             raise self.error
 
     def look(self) -> None:
-        """Write what `gather` returns, although nothing was journaled."""
+        """Write what `gather` returns, even if the journal has no new entry."""
         self._look = True
         self._write_now()
 
     async def aclose(self, limit: float) -> None:
-        """Write what is left, in at most so many seconds, and end."""
+        """Write the rest, with a timeout in seconds, and end."""
         try:
             if self._journal is not None and self.error is None:
                 await self.durable(limit)

@@ -1,4 +1,4 @@
-"""A session that is kept in a store: what waits for the store, and who may write."""
+"""Stores a session while it runs: which actions wait for the store, and which worker may write."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Keeping"]
 logger = logging.getLogger("turnfsm")
 
 START_LIMIT = 5.0
-"""Seconds that the start of a session waits for a store that does not answer."""
+"""How long, in seconds, the start of a session waits for a store that does not answer."""
 
 EFFECT_LIMIT = 10.0
-"""Seconds that a tool call waits for a store that does not answer."""
+"""How long a tool call waits."""
 
 REPLY_LIMIT = 1.0
-"""Seconds that a reply waits."""
+"""How long a reply waits."""
 
 CLOSE_LIMIT = 2.0
-"""Seconds that the close of a session waits."""
+"""How long the close of a session waits."""
 
 NOT_RECORDED = "this was not done: it could not be recorded"
 
@@ -40,12 +40,12 @@ _in_use: WeakValueDictionary[tuple[str, str], Keeping] = WeakValueDictionary()
 
 
 class Keeping:
-    """Keeps one session in a store while it runs.
+    """Stores one session while it runs.
 
     Args:
         store: A store, or its address.
         session_id: The name under which another worker finds the session.
-        taken: Called when another worker has the session.
+        taken: Called when another worker has taken over the session.
 
     Raises:
         TurnfsmError: An argument is missing or of the wrong kind.
@@ -83,13 +83,14 @@ class Keeping:
 
     @property
     def keeps_words(self) -> bool:
-        """The store may keep the words of the conversation."""
+        """The store may contain text of the conversation."""
         return self._redact.how is None
 
     # -- the life of a session
 
     async def acquire(self, flow: str) -> Past | None:
-        """Take the session over. Returns what the worker before has left; None for a new session.
+        """Take over the session. Returns the previous worker's conversation; None for a new
+        session.
 
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued.
@@ -115,11 +116,11 @@ class Keeping:
     def begin(
         self, journal: LiveJournal, gather: Callable[[], Iterable[Mapping[str, Any]]]
     ) -> None:
-        """Write from now on. What is there already is written first, all at once.
+        """Write from now on. The existing records are written first, in one batch.
 
         Args:
-            journal: All of it is written.
-            gather: Returns what is to be written in addition; called before each write.
+            journal: The journal, which is written completely.
+            gather: Returns what to write in addition. Called before each write.
         """
         assert self._keeper is not None
         header = self._redact(journal.header().to_json())
@@ -132,18 +133,18 @@ class Keeping:
             await self._let_go()
 
     def words_came(self) -> None:
-        """The user has said words that no turn has yet: store them."""
+        """There is a transcript that is in no turn yet: store it."""
         if self._keeper is not None:
             self._keeper.look()
 
     # -- what waits for the store
 
     def call_ended(self) -> None:
-        """A tool call has ended. Its result must be stored before anybody learns of it."""
+        """A tool call has ended. Its result must be stored before it is used."""
         self._unkept_end = True
 
     async def before_effect(self) -> str | None:
-        """Store everything that has happened, before a tool has its effect."""
+        """Store everything so far, before a tool carries out its side effect."""
         if self._keeper is None:
             return None
         try:
@@ -158,12 +159,11 @@ class Keeping:
         return f"{self.session_id}/{turn}/{call}"
 
     async def before_reply(self) -> None:
-        """Store the ends of calls before the model and the user learn of them.
+        """Store the ends of calls before the model and the user learn of them. Waits only for a
+        short time.
 
-        Waits only for a short time.
-
-        The start of every call is stored in any case: no call is made twice, whatever the store
-        does.
+        The start of every call is stored in any case, so no call is made twice, even if the store
+        fails.
         """
         if self._keeper is None or not self._unkept_end:
             return
@@ -173,7 +173,7 @@ class Keeping:
         except StoreAway:
             pass  # the keeper has logged it
         except StoreError:
-            pass  # the session closes, or has been notified
+            pass  # the session is closing, or was notified
 
     # -- inside
 

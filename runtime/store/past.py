@@ -1,4 +1,4 @@
-"""What a session that continues knows of the time before, from the records of the last worker."""
+"""The past of a continued session, from the records of the previous worker."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ KEPT = "kept"
 
 @attrs.frozen
 class Past:
-    """A conversation as the worker before has left it.
+    """A conversation as the previous worker left it.
 
     Attributes:
         epoch: The epoch of the worker that continues it.
-        journal: The journal of the worker before.
+        journal: The previous worker's journal.
         items: The conversation: the framework's items as JSON, each with its `id`, in order.
         shown: The ids of the items that the active agent and its model had.
         agent: The id of the active agent; None if there was none.
-        turns: The user turns that were not finished.
-        missing: What was not kept and cannot be restored.
+        turns: The unfinished user turns.
+        missing: What was not stored and cannot be restored.
     """
 
     epoch: int
@@ -59,14 +59,14 @@ class Past:
 
     @property
     def begun(self) -> bool:
-        """The user has heard something of the agent, or has said something."""
+        """The user has heard or said something."""
         return (
             bool(self.turns.get("begun")) or self._seq_of("playout_started", "turn_committed") > 0
         )
 
     @property
     def words_lost(self) -> bool:
-        """The user was speaking, and there is no transcript of it."""
+        """The user was speaking, and the transcript is lost."""
         if self.turns.get("uncommitted"):
             return False
         heard = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
@@ -75,7 +75,7 @@ class Past:
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
-        """What the next worker must also do if this one dies before it has said anything."""
+        """The facts that the next worker needs if this one dies before it has said anything."""
         names = "reply_under_way", "reply_heard", "words_lost"
         return {name: getattr(self, name) for name in names}
 
@@ -116,7 +116,7 @@ class Past:
         return max((n.seq for n in said if n.data.get("role") == "assistant"), default=0)
 
     def _seq_of(self, *triggers: str) -> int:
-        """The number of the last one that was taken; 0 if none was."""
+        """The number of the last taken one; 0 if there is none."""
         return max((self._latest.get(trigger, 0) for trigger in triggers), default=0)
 
     @cached_property
@@ -129,13 +129,13 @@ class Past:
 
 
 def read_past(acquired: Acquired, flow: str) -> Past | None:
-    """Read what the worker before has written; None if there was none.
+    """Read the records of the previous worker; None if there are none.
 
     Args:
         flow: The name of the flow of this session.
 
     Raises:
-        StoreError: It is of another flow, or was written by another version of turnfsm.
+        StoreError: The records are from another flow or from another version of turnfsm.
     """
     if not acquired.records:
         return None

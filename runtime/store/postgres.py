@@ -45,14 +45,14 @@ _INSERT = "INSERT INTO turnfsm_record VALUES (%s, %s, %s, %s) ON CONFLICT DO NOT
 
 
 class PostgresStore:
-    """A store in a PostgreSQL database, version 12 or newer. It makes missing tables.
+    """A store in a PostgreSQL database, version 12 or newer. Missing tables are created.
 
     Args:
-        url: As libpq takes it, ``postgresql://user@host/database``. Give the password in
+        url: The URL for libpq, ``postgresql://user@host/database``. Give the password in
             ``PGPASSWORD`` or a password file. It is never logged.
-        patience: Seconds that a connection or a statement may take.
-        redact: How the words of the conversation are left out: ``leave_out``, ``hash``, or None to
-            keep them.
+        patience: The timeout of a connection or a statement, in seconds.
+        redact: How the text of the conversation is redacted: ``leave_out``, ``hash``, or None to
+            store it.
 
     Raises:
         StoreError: psycopg is not installed.
@@ -162,7 +162,8 @@ class PostgresStore:
         found = connection.execute("SELECT to_regclass('turnfsm_schema')").fetchone()
         if found is None or found[0] is None:
             with connection.transaction():
-                # two workers may come at once; CREATE TABLE IF NOT EXISTS alone can fail then
+                # two workers may start at the same time; CREATE TABLE IF NOT EXISTS alone can fail
+                # then
                 connection.execute("SELECT pg_advisory_xact_lock(hashtext('turnfsm_schema'))")
                 for table in _TABLES:
                     connection.execute(table)

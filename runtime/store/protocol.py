@@ -24,7 +24,7 @@ class StoreAway(StoreError):
 
 
 class SessionTaken(StoreError):
-    """Another worker has acquired the session: this one may not write any more.
+    """Another worker has acquired the session, so this one may not write any more.
 
     Args:
         session: The id of the session.
@@ -51,7 +51,7 @@ class Acquired:
     Attributes:
         session: The id of the session.
         epoch: The number of the worker that holds the session, from 1.
-        records: What the worker before has written, in order; empty for a new session.
+        records: The records of the previous worker, in order; empty for a new session.
     """
 
     session: str
@@ -61,16 +61,17 @@ class Acquired:
 
 @attrs.frozen
 class Batch:
-    """Records of one session that are written together, all or none.
+    """Records of one session that are written atomically.
 
     Attributes:
         session: The id of the session.
         epoch: The epoch of the worker that writes.
-        first: The number of the first record in its epoch, from 1. Writing the same batch again
-            changes nothing: a worker may repeat it if it does not know whether it was written.
-        records: One JSON object each. No records: the store only says whether the epoch still
-            holds.
-        durable: True: they survive a power cut once `append` has returned. False: a killed process.
+        first: The number of the first record in its epoch, from 1. Writing a batch is idempotent: a
+            worker may repeat it if it does not know whether it was written.
+        records: One JSON object each. If empty, the store only checks that the epoch is still the
+            newest.
+        durable: True: they survive a power cut once `append` has returned. False: they survive a
+            killed process.
     """
 
     session: str
@@ -81,9 +82,9 @@ class Batch:
 
 
 class Store(Protocol):
-    """Keeps what sessions write, with one epoch for each worker that holds a session.
+    """Stores the records of sessions, with one epoch for each worker that has held a session.
 
-    Every method blocks. All of them are called in one and the same thread.
+    Every method blocks. All of them are called in the same thread.
 
     Example:
         >>> from turnfsm.store import SqliteStore, Store
@@ -96,8 +97,8 @@ class Store(Protocol):
     def acquire(self, session: str) -> Acquired:
         """Begin the next epoch of a session. From now on batches of older epochs are refused.
 
-        The records are those of the last epoch that has any. Each epoch begins with all that the
-        session needs, so older ones are not read.
+        The returned records are those of the last epoch that has any. Each epoch begins with
+        everything that the session needs, so older ones are not read.
 
         Raises:
             StoreAway: The store does not answer.
@@ -108,16 +109,16 @@ class Store(Protocol):
         """Write batches, perhaps of several sessions, in one transaction.
 
         Returns:
-            For each batch None, or why it was refused. The others are written.
+            For each batch None, or the reason of its refusal. The others are written.
 
         Raises:
-            StoreAway: Nothing was written, or it is unknown. Write the same batches again.
+            StoreAway: Nothing was written, or that is unknown. Write the same batches again.
             StoreError: The store cannot be used.
         """
         ...
 
     def forget(self, session: str) -> None:
-        """Delete all that a session has written. The next worker begins a new session.
+        """Delete all records of a session. The next worker begins a new session.
 
         Raises:
             StoreAway: The store does not answer.

@@ -38,14 +38,13 @@ _HELD_DURABLY = "UPDATE session SET epoch = epoch WHERE id = ? AND epoch = ? RET
 
 
 class SqliteStore:
-    """A store in a SQLite file, in WAL mode. The file is made if it is missing; only its owner can
-    read it.
+    """A store in a SQLite file, in WAL mode. A missing file is created; only its owner can read it.
 
     Args:
         path: The file. It must be on a local disk: SQLite's locks do not work over a network.
-        patience: Seconds that a call waits for other processes that write to the same file.
-        redact: How the words of the conversation are left out: ``leave_out``, ``hash``, or None to
-            keep them.
+        patience: How long a call waits for other writers of the same file, in seconds.
+        redact: How the text of the conversation is redacted: ``leave_out``, ``hash``, or None to
+            store it.
 
     Example:
         >>> from turnfsm.store import Batch, SqliteStore
@@ -140,7 +139,7 @@ class SqliteStore:
         return self._open
 
     def _connect(self) -> sqlite3.Connection:
-        # The last thread that uses the store closes it; only one uses it at a time.
+        # The last thread that uses the store closes it, and only one uses it at a time.
         return sqlite3.connect(
             self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )
@@ -158,7 +157,7 @@ class SqliteStore:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         if _version(connection) != SCHEMA:
-            connection.execute("BEGIN IMMEDIATE")  # another process may be making the tables
+            connection.execute("BEGIN IMMEDIATE")  # another process may be creating the tables
             version = _version(connection)
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if version != SCHEMA and (version != 0 or tables):
