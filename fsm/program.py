@@ -35,7 +35,7 @@ Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
 ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # there are actions
-SLOW_PATH = 4  # a host fact must be asked for, a scope begins or ends, or the trigger belongs to one
+SLOW_PATH = 4  # a host fact, or a scope: begun, ended, or of the trigger
 RESTARTS = 8  # some timers of the current state restart; also on the slow path
 KEEPS = 16  # a state was entered, and some of its timers go on; this is on the slow path, too
 
@@ -285,7 +285,7 @@ def _scopes_by(flow: Flow, field: str) -> dict[str, tuple[str, ...]]:
 
 # By identity: a program holds its flow, so no other flow can get that id while it is here.
 _PROGRAMS: WeakValueDictionary[int, Program] = WeakValueDictionary()
-_LATEST: deque[Program] = deque(maxlen=8)  # so that a session need not recompile the last one's flow
+_LATEST: deque[Program] = deque(maxlen=8)  # so that a session need not recompile
 
 
 def compile_flow(flow: Flow) -> Program:

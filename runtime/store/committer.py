@@ -76,9 +76,7 @@ class Committer:
             errors = [*self._store.append([waiting.work.batch() for waiting in jobs])]
         except StoreError as exc:
             errors = [exc] * len(jobs)
-        except (
-            Exception
-        ) as exc:  # an error of a user's own store: retried, so nothing is lost
+        except Exception as exc:  # an error of a user's own store: retried, so nothing is lost
             errors = [StoreAway(f"{type(exc).__name__}: {exc}")] * len(jobs)
         for waiting, error in zip(jobs, errors, strict=True):
             waiting.done, waiting.error = True, error

@@ -33,7 +33,7 @@ REAL_TIME = time.time
 
 
 class VirtualTimeError(RuntimeError):
-    """The program cannot go on in virtual time."""
+    """The program cannot continue in virtual time."""
 
 
 class NothingLeft(VirtualTimeError):
@@ -45,10 +45,10 @@ class VirtualTimeLimit(VirtualTimeError):
 
 
 class VirtualClock:
-    """The clock of a virtual loop. With `patched()` the `time` module reads it.
+    """The clock of a virtual loop. `patched()` makes the `time` module read it.
 
     Args:
-        start: Seconds that it begins at.
+        start: Its first reading, in seconds.
 
     Example:
         >>> from turnfsm.testing import VirtualClock
@@ -76,7 +76,7 @@ class VirtualClock:
         return round(self.now * 1e9)
 
     def perf_counter_ns(self) -> int:
-        """Strictly increasing, one nanosecond a call: callers use it to break ties."""
+        """Strictly increasing, by one nanosecond per call: callers use it to break ties."""
         self._ticks += 1
         return round(self.now * 1e9) + self._ticks
 
@@ -84,8 +84,8 @@ class VirtualClock:
     def patched(self) -> Iterator[VirtualClock]:
         """Make `time.time`, `monotonic` and `perf_counter` (and their `_ns`) read this clock.
 
-        The attributes of the module are replaced for the whole process and put back on exit,
-        also after an error. Code that took the functions with `from time import time` before,
+        The attributes of the module are replaced for the whole process and restored on exit, even
+        after an error. Code that imported the functions before (`from time import time`),
         `datetime.now()`, and timeouts of `threading` keep real time.
         """
         ours = {
@@ -107,7 +107,7 @@ class VirtualClock:
 
 
 class _FifoTimer(asyncio.TimerHandle):
-    """A timer that, among equal deadlines, fires in the order in which it was set."""
+    """A timer that fires in creation order among equal deadlines."""
 
     __slots__ = ("place",)
     place: tuple[float, float]
@@ -117,7 +117,7 @@ class _FifoTimer(asyncio.TimerHandle):
 
 
 class _SerialTask(asyncio.Task[T]):
-    """A task that hashes by its age: a set of tasks has the same order in every run."""
+    """A task that hashes by its age, so that a set of tasks has the same order in every run."""
 
     def __init__(self, coro: Coroutine[Any, Any, T], serial: int, **options: Any) -> None:
         self._serial = serial  # before asyncio puts the task into a set
@@ -128,13 +128,14 @@ class _SerialTask(asyncio.Task[T]):
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Answers `select` at once, after the loop moved its clock to where it would have slept."""
+    """Returns from `select` immediately, after advancing the clock by the time that the loop would
+    sleep."""
 
     loop: VirtualLoop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout == 0 and len(self.get_map()) == 1:
-            # Only a thread may wake the loop, and what it wants done is in the loop's queue.
+            # Only a thread may wake the loop, and its callback is in the loop's queue.
             self.loop._spin(False)
             return []
         events = super().select(0)
@@ -151,20 +152,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop in virtual time, for tests: waiting a minute takes no time.
 
     Time stands still while a callback is ready, and jumps to the next deadline if none is. While
-    work of `run_in_executor` or a `real_work()` block is under way, the loop waits for it in real
+    work of `run_in_executor` or a `real_work()` block is running, the loop waits for it in real
     time. Timers with equal deadlines fire in the order in which they were set. Sockets are polled
-    and
-    never waited for: wrap such waits in `real_work()`.
+    but never waited for: wrap such waits in `real_work()`.
 
     Args:
         clock: The clock; by default a new one.
-        limit: Virtual seconds that a run may take.
-        spins: Rounds of the loop that may pass without time passing.
-        thread_timeout: Real seconds that work in a thread may take.
+        limit: The maximum length of a run, in virtual seconds.
+        spins: The maximum number of loop iterations without time passing.
+        thread_timeout: The maximum length of work in a thread, in real seconds.
 
     Raises:
         NothingLeft: A real loop would hang forever.
-        VirtualTimeLimit: `limit` or `spins` was passed.
+        VirtualTimeLimit: `limit` or `spins` was exceeded.
 
     Example:
         >>> import asyncio
@@ -223,12 +223,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     @property
     def timers(self) -> tuple[asyncio.TimerHandle, ...]:
-        """The timers that are set and not cancelled."""
+        """The pending timers."""
         scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
         return tuple(timer for timer in scheduled if not timer.cancelled())
 
     def _rank(self) -> float:
-        """The place of a new timer among those with the same deadline."""
+        """The rank of a new timer among those with the same deadline."""
         self._serial += 1
         return self._serial
 
@@ -248,7 +248,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     @contextmanager
     def real_work(self) -> Iterator[None]:
-        """Declare that a thread or a socket will wake the loop: time stands still meanwhile."""
+        """Declare that a thread or a socket will wake the loop. Virtual time stands still until
+        then."""
         self._threads_at_work += 1
         try:
             yield
@@ -276,7 +277,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # asyncio dropped cancelled timers from the head before it computed the timeout
         when = self._scheduled[0].when()  # type: ignore[attr-defined]
         if when > self._limit:
-            self._limit = when + 60.0  # cleaning up may need a few timers more
+            self._limit = when + 60.0  # cleanup may need a few more timers
             raise VirtualTimeLimit(
                 f"the limit of virtual time is reached at t={now:.3f}, the next timer is due "
                 f"at t={when:.3f}: {self._pending()}"
@@ -311,7 +312,7 @@ def run(
 
     Args:
         main: The coroutine.
-        limit: Virtual seconds that it may take.
+        limit: The maximum length, in virtual seconds.
         make_loop: `VirtualLoop`, or a function that makes another one.
 
     Returns:

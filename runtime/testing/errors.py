@@ -6,4 +6,4 @@ __all__ = ["KitError"]
 
 
 class KitError(TurnfsmError, ValueError):
-    """A stage or a script that cannot be played; the message says what to write instead."""
+    """A stage or a script cannot be played. The message says what to write instead."""

@@ -12,7 +12,7 @@ class Heard:
     """Audio that the user heard without a break.
 
     Attributes:
-        start, end: When, in seconds from the start of the stage.
+        start, end: In seconds from the start of the stage.
         text: The words that were heard.
     """
 

@@ -24,7 +24,7 @@ def play_path(path: CoveringPath, flow: Flow | str) -> tuple[str, ...]:
         flow: The flow, or its name or path.
 
     Returns:
-        What the pump did otherwise, a sentence each; empty if it followed the path.
+        One sentence for each difference from the path; empty if the pump followed it.
 
     Example:
         >>> from turnfsm.testing import play_path, session_paths
@@ -37,7 +37,7 @@ def play_path(path: CoveringPath, flow: Flow | str) -> tuple[str, ...]:
 
 
 class _Host:
-    """Writes down every action; answers as the path says."""
+    """Records every action, and answers as the path says."""
 
     def __init__(self, flow: Flow) -> None:
         self.answers = dict.fromkeys(flow.host_facts, False)
@@ -59,7 +59,7 @@ class _Player:
         self.flow, self.path, self.host = flow, path, _Host(flow)
         self.problems: list[str] = []
         self.seen: list[Verdict] = []
-        # A timer that no step of the path waits for is longer than all that it waits for.
+        # Timers that no step of the path waits for are longer than all others.
         self.seconds: Mapping[str, float] = dict.fromkeys(flow.timers, FAR) | dict(
             path.timers or {}
         )
@@ -77,7 +77,7 @@ class _Player:
         await runtime.aclose()
 
     async def _happen(self, runtime: TurnRuntime, step: PathStep) -> None:
-        if step.timer:  # its state was entered just now: no time passes between the steps
+        if step.timer:  # the state was entered just now, as no time passes between steps
             await asyncio.sleep(self.seconds[step.trigger])
         else:
             runtime.post(step.trigger, step.of)

@@ -49,7 +49,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 class ScenarioFailed(AssertionError):
-    """A scenario did not go as its file expects. It carries the problems and the timeline."""
+    """A scenario has failed checks. Carries the problems and the timeline."""
 
 
 class ScenarioFile(pytest.File):
@@ -91,6 +91,6 @@ class ScenarioItem(pytest.Item):
 
 
 def _shown(path: Path, config: pytest.Config) -> Path:
-    """The path as findings name it: from where pytest was started."""
+    """The path for findings, relative to the folder in which pytest was started."""
     start = config.invocation_params.dir
     return path.relative_to(start) if path.is_relative_to(start) else path

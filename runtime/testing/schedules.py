@@ -1,9 +1,8 @@
-"""Virtual time with other schedules: finds races that asyncio's own order never shows.
+"""Virtual time with random schedules, to find races that asyncio's own order never shows.
 
 Asyncio runs callbacks in the order in which they became ready. Which task becomes ready first is
-mostly
-an accident: it depends on how many awaits a library makes, and on the network. A `PermutedLoop`
-draws another order, the same one for the same seed.
+mostly an accident: it depends on the number of awaits in a library, and on the network. A
+`PermutedLoop` draws another order, which is the same for the same seed.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ from .clock import VirtualClock, VirtualLoop
 __all__ = ["PermutedLoop", "shuffled"]
 
 OVERTAKES = (0.0, 0.3, 0.7)
-"""How likely it is that, in a round, what becomes ready overtakes what is; each seed has one of
-these, because races differ in how many awaits one task must be ahead of another."""
+"""The probability that a newly ready callback overtakes the others. Each seed uses one of these,
+because races differ in how many awaits one task must be ahead."""
 
 
 class PermutedLoop(VirtualLoop):
     """A virtual loop that wakes tasks in another order.
 
     It changes the order of callbacks that are ready at the same moment, and of timers with the same
-    deadline. What code may rely on stays:
+    deadline. The guarantees of asyncio are kept:
 
     - callbacks of one future run in the order in which they were added, tasks that wait for it
       included;
     - plain callbacks (`call_soon`, done callbacks) run in their order;
     - tasks start in the order in which they were created;
-    - a task that yields with ``sleep(0)`` goes on after all that was ready before it.
+    - a task that yields with ``sleep(0)`` continues after everything that was ready before it.
 
     Args:
         clock: The clock; by default a new one.
-        seed: Each seed gives another order, always the same.
+        seed: Determines the order.
         options: As for `VirtualLoop`.
 
     Example:
@@ -62,7 +61,7 @@ class PermutedLoop(VirtualLoop):
         if len(ready) > 1:
             order = shuffled(list(ready), self._draws)
             if self._draws.random() < self._overtakes:
-                # What is left of an order that keeps every rule can be put off: its rules hold on.
+                # The rest of an order that keeps every rule may be postponed: the rules still hold.
                 cut = self._draws.randrange(1, len(order))
                 order, late = order[:cut], order[cut:]
             ready.clear()
@@ -89,7 +88,7 @@ def shuffled(handles: Sequence[asyncio.Handle], draws: Random) -> list[asyncio.H
 
 
 def _rules(handles: Sequence[asyncio.Handle]) -> tuple[list[int], list[list[int]]]:
-    """For each handle, how many come before it, and which come after it."""
+    """For each handle, how many must come before it, and which must come after it."""
     follows: list[list[int]] = [[] for _ in handles]
     waits = [0] * len(handles)
     last: dict[object, int] = {}
@@ -105,13 +104,14 @@ def _rules(handles: Sequence[asyncio.Handle]) -> tuple[list[int], list[list[int]
 
 
 def _chains(handle: asyncio.Handle) -> tuple[object, ...] | None:
-    """The sequences whose order this handle keeps; None if it comes after all before it."""
+    """The sequences whose order this handle must keep; None if it must come after all earlier
+    ones."""
     task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
     of_future = tuple(arg for arg in (handle._args or ())[:1] if asyncio.isfuture(arg))
     if not isinstance(task, asyncio.Task):
         return ("plain", *of_future)
     if of_future:
-        return of_future  # a task that this future wakes
+        return of_future  # a task that is woken by this future
     return ("start",) if _begins(task) else None
 
 

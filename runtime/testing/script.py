@@ -1,4 +1,4 @@
-"""A scenario in YAML: who says what when, and what must happen."""
+"""A scenario in YAML: the input, and the expected outcome."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class ScriptError(TurnfsmError):
 
 @attrs.frozen
 class Sound:
-    """What the user does: `says` words, or makes a `noise` of so many seconds."""
+    """An action of the user: `says` a text, or makes a `noise` of a number of seconds."""
 
     at: float
     says: str | None = None
     noise: float | None = None
     lasts: float | None = None
-    """Seconds that the words take; 0.3 a word without it."""
+    """The duration of the speech in seconds; by default 0.3 per word."""
     stt_delay: float = 0.3
 
 
 @attrs.frozen
 class Step:
-    """What the application does, one of: interrupt, say, reply, commit, close."""
+    """An action of the application: interrupt, say, reply, commit or close."""
 
     at: float
     interrupt: bool = False
@@ -78,7 +78,7 @@ class Call:
 
 @attrs.frozen
 class Answer:
-    """What the scripted model answers; `after` seconds to its first token."""
+    """An answer of the scripted model; `after`: seconds to the first token."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -87,7 +87,8 @@ class Answer:
 
 @attrs.frozen
 class Model:
-    """Answers by words of the user, and by the tool whose result or report it gets."""
+    """The answers of the model, by the user's text, and by the tool whose result or update it
+    gets."""
 
     on_user: Mapping[str, Answer] = attrs.field(factory=dict)
     on_tool: Mapping[str, Answer] = attrs.field(factory=dict)
@@ -97,10 +98,10 @@ class Model:
 
 @attrs.frozen
 class Check:
-    """What must happen.
+    """An expected outcome.
 
-    One of `speaking`, `refused`, `taken`, `never`, `tool`, `state` and `history`, and what narrows
-    it down.
+    One of `speaking`, `refused`, `taken`, `never`, `tool`, `state` and `history`, with keys that
+    narrow it down.
     """
 
     speaking: str | None = None
@@ -122,25 +123,25 @@ class Script:
     """A scenario as its file declares it.
 
     Attributes:
-        name: What it shows.
-        expect: What must happen.
+        name: Its name.
+        expect: The expected outcomes.
         is_: More about it; the key ``is`` in YAML.
         agent: Module or file of the agent and its name there, such as ``../waiter.py:Waiter``.
         flow: The flow of the session.
-        timers: Seconds that replace those of the flow.
+        timers: Seconds that override those of the flow.
         userdata: The session's `userdata`: plain data, or ``module:Name`` of a function that makes
             it.
         session: More arguments of the session, such as ``max_tool_steps`` or ``turn_handling``.
-        seconds: How long it is played; by default 10 s longer than the last thing in the file.
+        seconds: Its length; by default 10 s after the last event in the file.
         turn_detection: ``vad``, ``stt`` or ``manual``.
         can_pause: The audio output can pause.
-        user: What the user says and when.
-        do: What is done at which time.
-        model: What the model answers.
-        durations: Seconds that a sentence of the agent takes; by default 0.3 a word.
+        user: The actions of the user, by time.
+        do: The actions of the application, by time.
+        model: The answers of the model.
+        durations: The seconds of the agent's sentences; by default 0.3 per word.
         file: The file.
         places: File and line of each check.
-        source: Where everything stands in the file.
+        source: The position of each part in the file.
 
     Example:
         >>> from turnfsm.testing import load_script
@@ -169,7 +170,7 @@ class Script:
 
     @property
     def length(self) -> float:
-        """How long it is played, in seconds."""
+        """Its length in seconds."""
         moments = [*(s.at for s in self.user), *(s.at for s in self.do)]
         moments += [check.at for check in self.expect if check.at is not None]
         return self.seconds if self.seconds is not None else max([0.0, *moments]) + 10.0
@@ -234,7 +235,7 @@ def _read(page: Page, file: File) -> Script:
 
 
 def _flow_of(script: Script, file: File) -> Flow | str:
-    """The flow, or why there is none."""
+    """The flow, or the reason why there is none."""
     try:
         return load_flow(_flow_path(script.flow, file))
     except FlowError as error:
@@ -246,7 +247,7 @@ def _flow_path(name: str, file: File) -> str:
 
 
 def _spelt_out(data: Any) -> Any:
-    """An answer that is text stands for its `text`, a call that is a name for its `tool`."""
+    """Expand short forms: a text is an answer's `text`, a name is a call's `tool`."""
     model = data.get("model") if isinstance(data, dict) else None
     if not isinstance(model, dict):
         return data

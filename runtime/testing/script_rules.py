@@ -1,4 +1,4 @@
-"""Checks of a scenario beyond the kinds of its values."""
+"""Checks a scenario beyond the types of its values."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ HEADS: dict[str, tuple[str, ...]] = {
     "state": ("at",),
     "history": (),
 }
-"""What can be expected, and what narrows it down."""
+"""The possible expectations, with the keys that narrow each down."""
 
 _DEEDS = ("interrupt", "say", "reply", "commit", "close")
 
 
 def head_of(check: Check) -> str:
-    """Which of `HEADS` a check is about; empty where it is not exactly one."""
+    """Which of `HEADS` a check is about; empty if it is not exactly one."""
     heads = [head for head in HEADS if getattr(check, head) is not None]
     return heads[0] if len(heads) == 1 else ""
 
 
 def moment_of(check: Check, script: Script) -> float:
-    """Seconds from which `within` is counted: a time, or the end of what the user says."""
+    """The start of `within` in seconds: a time, or the end of an utterance of the user."""
     if isinstance(check.after, str):
         sound = next(s for s in script.user if s.says and check.after in s.says)
         return sound.at + _lasts(sound)
@@ -51,7 +51,7 @@ def _lasts(sound: Sound) -> float:
 
 
 def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[Finding]:
-    """Find everything that is wrong with a scenario of the right form."""
+    """Find all problems of a well-formed scenario."""
     if isinstance(flow, str):
         yield source.at(("flow",), flow, code="unknown-flow")
     yield from _check_seconds(script, source)
@@ -89,7 +89,7 @@ _ABOVE_ZERO = ("seconds", "noise", "lasts", "within")
 
 
 def _seconds(script: Script) -> Iterator[tuple[Path, float]]:
-    """Every number that counts time, and how often a tool runs."""
+    """Every number that is a time or a count of tool runs."""
     yield from _numbers(script, (), ("seconds",))
     for i, sound in enumerate(script.user):
         yield from _numbers(sound, ("user", i), ("at", "noise", "lasts", "stt_delay"))

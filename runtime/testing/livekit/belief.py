@@ -1,4 +1,5 @@
-"""What a model still has to do, as far as it can see: it repeats a call that it is not shown."""
+"""What a model believes that it still has to do: it repeats a call that its request does not
+show."""
 
 from __future__ import annotations
 
@@ -35,11 +36,11 @@ class Call:
 
 
 class Belief:
-    """What the user has asked for, and what of it the model cannot see.
+    """What the user has asked for, and which of the resulting calls the model cannot see.
 
-    A model has made tool calls for a message of the user. If a request shows the message and not
-    the calls with their results, the model makes them again. A realtime model has its calls before
-    their results, and does not repeat those.
+    If a request shows a message of the user but not the calls that the model made for it, with
+    their results, the model makes them again. A realtime model sees its calls before their results,
+    and does not repeat those.
 
     Args:
         retries: An output with this text says that its call had no effect; the model repeats it.
@@ -52,11 +53,11 @@ class Belief:
     def calls(
         self, shown: Sequence[RequestEntry], made: Iterable[Call], *, offered: Collection[str]
     ) -> tuple[Call, ...]:
-        """The calls that it makes now: `made`, and those that are missing.
+        """The calls that it makes now: `made`, and the missing ones.
 
         Args:
             shown: The request as the model gets it.
-            made: What the script calls in answer to it.
+            made: The calls of the script's answer.
             offered: The names of the tools that the request offers; no other tool is called again.
         """
         made = tuple(made)

@@ -1,4 +1,4 @@
-"""VAD and STT that hear the frames of a `ScriptedAudioInput`, so that replaced audio is lost."""
+"""A VAD and an STT for the frames of a `ScriptedAudioInput`. Replaced audio is lost to them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _VADStream(vad.VADStream):
     def _reset(self) -> None:
         self._speaking = False
         self._loud = self._quiet = 0  # frames in a row
-        self._speech = self._silence = 0  # frames of what was published
+        self._speech = self._silence = 0  # the length in frames of the published event
 
     async def _main_task(self) -> None:
         async for item in self._input_ch:
@@ -119,11 +119,11 @@ class ScriptedSTT(stt.STT[Any]):
 
     Args:
         user: The user.
-        failures: Text to seconds: the stream breaks off so long after the start of that sound,
+        failures: For a text the seconds after the start of that sound at which the stream fails,
             once. LiveKit then opens another one.
-        down: True: it cannot be reached; every attempt fails. It may be changed while it plays.
+        down: True: it is unreachable, and every attempt fails. May be changed during the stage.
         ends_turns: It also reports the start of speech and, after each final transcript, its end,
-            as ``turn_detection="stt"`` needs it.
+            as needed for ``turn_detection="stt"``.
 
     Example:
         >>> from turnfsm.testing import ScriptedSTT, ScriptedUser
@@ -144,7 +144,7 @@ class ScriptedSTT(stt.STT[Any]):
         self.failures = dict(failures or {})
 
     def check(self, code: int, offset: float) -> None:
-        """Break off if the script says so."""
+        """Fail if the script says so."""
         if self.down:
             raise APIConnectionError("the scripted STT is down")
         text = self.user.utterance(code).text if code else ""
@@ -176,7 +176,7 @@ class _STTStream(stt.RecognizeStream):
     def __init__(self, owner: ScriptedSTT, conn_options: APIConnectOptions) -> None:
         self._owner = owner
         self._code = 0
-        self._from = 0.0  # where in the utterance this stream began to hear it
+        self._from = 0.0  # the position in the utterance at which this stream began
         self._upto = 0.0
         self._timers: list[asyncio.TimerHandle] = []
         self._interims: list[asyncio.TimerHandle] = []

@@ -11,11 +11,11 @@ __all__ = ["Echo"]
 
 
 class Echo:
-    """What the microphone hears of the audio output, as long as the user is silent.
+    """What the microphone picks up from the audio output while the user is silent.
 
     Args:
         user: The user, whose sounds cover the echo.
-        output: What is heard.
+        output: The audio output.
     """
 
     def __init__(self, user: ScriptedUser, output: ScriptedAudioOutput) -> None:
@@ -23,7 +23,7 @@ class Echo:
         self._code = 0
 
     def code_at(self, t: float) -> int:
-        """Which utterance comes back at `t`: 0 for none. It grows while it is heard."""
+        """The utterance that echoes at `t`, or 0. It grows while it plays."""
         if not self._output.sounding:
             self._code = 0
             return 0

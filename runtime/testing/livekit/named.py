@@ -1,4 +1,4 @@
-"""Loads what a user's files name: `module:Name` or `file.py:Name`."""
+"""Loads an object by name: `module:Name` or `file.py:Name`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stage has observed, with times in seconds from its start."""
+"""The observations of a stage, with times in seconds from its start."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class TimelineEntry:
     """One line of the timeline.
 
     Attributes:
-        at: When, in seconds.
-        lane: Whose line it is, such as ``user`` or ``agent``.
+        at: In seconds.
+        lane: Who it is about, such as ``user`` or ``agent``.
         what: What happened.
     """
 
@@ -43,8 +43,8 @@ class ToolRun:
         start: When it began, in seconds.
         end: When it ended; None while it runs.
         status: How it ended; None while it runs.
-        message: What LiveKit said about it.
-        arguments: As the model wrote them.
+        message: LiveKit's message about it.
+        arguments: The arguments as the model wrote them.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Speech:
     Attributes:
         number: Its number, from 1.
         source: What created it, such as ``generate_reply``.
-        created: When, in seconds.
+        created: In seconds.
         done: When it was done; None if it was not.
         interrupted: It was interrupted.
     """
@@ -77,7 +77,7 @@ class Speech:
 
 @attrs.define
 class Outcome:
-    """What was observed of a conversation. Times are seconds from the start of the stage.
+    """The observations of a conversation. Times are seconds from the start of the stage.
 
     Attributes:
         events: The timeline.
@@ -87,16 +87,16 @@ class Outcome:
         speeches: The speech handles.
         agent_states, user_states: Each published state, with its time.
         items: The items that were added to the conversation, each with its time.
-        false_interruptions: When, and whether the speech was resumed.
-        errors, warnings: What was logged or emitted, with the time.
-        notes: What `Stage.note` was called with, with the time.
+        false_interruptions: The time, and whether the speech was resumed.
+        errors, warnings: Logged or emitted problems, with the time.
+        notes: The notes of `Stage.note`, with the time.
         marks: The time at which each note was first made.
         chat_ctx: The chat context of the last agent, before the session was closed.
         history: The session's own history, over all agents.
-        realtime_ctx: The conversation as a realtime model has it, before the session was closed.
+        realtime_ctx: A realtime model's conversation, before the session was closed.
         closed_in: How long closing the session took; infinite if it did not end.
-        orphans: Tasks that still ran after the session was closed.
-        timers: What the timers call that were still set then; known in virtual time only.
+        orphans: Tasks that were still running after the session was closed.
+        timers: The callbacks of timers that were still pending then; known in virtual time only.
 
     Example:
         >>> from turnfsm.livekit import TurnSession
@@ -151,8 +151,8 @@ class Outcome:
         return past[-1] if past else "initializing"
 
     def wrong_agent_states(self, tolerance: float = 0.02) -> list[tuple[float, float, str]]:
-        """Spans (start, end, agent state) in which the agent state was not what was heard:
-        audio in another state than speaking, or none in speaking, for over `tolerance` seconds."""
+        """Spans (start, end, agent state) of more than `tolerance` seconds in which the agent state
+        was wrong: audio in a state other than speaking, or none in speaking."""
         cuts = sorted(
             {t for t, _ in self.agent_states} | {t for h in self.heard for t in (h.start, h.end)}
         )

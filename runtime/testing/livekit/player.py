@@ -1,4 +1,4 @@
-"""Plays a scenario of a YAML file on a `TurnSession`, and reports what was not as expected."""
+"""Plays a scenario of a YAML file on a `TurnSession`, and reports failed checks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Played:
         return state
 
     def timeline(self) -> str:
-        """What was observed and what the flow decided, in order."""
+        """The observations and the decisions of the flow, in order."""
         turn = [
             TimelineEntry(round(e.t, 6), "turn", line) for e in self.entries if (line := _line(e))
         ]
@@ -64,13 +64,13 @@ class Played:
 
 
 def play_script(script: Script) -> Played:
-    """Play a scenario in virtual time, on a loop of its own.
+    """Play a scenario in virtual time, on its own loop.
 
     Args:
         script: The scenario.
 
     Returns:
-        What was observed, and the checks that failed.
+        The observations, and the failed checks.
 
     Raises:
         TurnfsmError: The agent that the file names cannot be imported.
@@ -121,7 +121,7 @@ def _stage(script: Script) -> Stage:
 
 
 def _options(script: Script) -> dict[str, Any]:
-    """What goes to the session, by the names of `AgentSession`."""
+    """The arguments of the session, by the names of `AgentSession`."""
     known = set(inspect.signature(AgentSession.__init__).parameters) - _SCRIPTED
     for name in script.session:
         if name not in known:
@@ -146,7 +146,7 @@ _SAID_ELSEWHERE = {
 
 
 def _userdata(script: Script) -> Any:
-    """Plain data as it is written; text names what makes it."""
+    """Plain data is used as written; a text names a function that makes it."""
     if not isinstance(script.userdata, str):
         return copy.deepcopy(script.userdata)
     made = _named(script, "userdata", script.userdata)
@@ -198,7 +198,8 @@ def _speaking(check: Check, played: Played) -> str:
 
 
 def _first_heard(words: str, stretches: Sequence[Heard]) -> float | None:
-    """When the stretch began in which these words begin; a pause may cut them in two."""
+    """When the span of audio began that contains the start of these words; a pause may split
+    them."""
     found = " ".join(h.text for h in stretches).find(words)
     if found < 0:
         return None

@@ -24,13 +24,13 @@ _FRAME_SAMPLES = int(RATE * FRAME)
 
 
 class ScriptedRealtime(llm.RealtimeModel):
-    """A realtime model: it hears `user`, answers as `model` would, and speaks with `voice`.
+    """A realtime model: it hears `user`, answers like `model`, and speaks with `voice`.
 
     Args:
         user: The user.
-        model: What it answers.
-        voice: How long its sentences take.
-        turn_detection: It ends the user's turns itself, and any sound interrupts it. Without, the
+        model: Its answers.
+        voice: The durations of its sentences.
+        turn_detection: It ends the user's turns itself, and any sound interrupts it. False: the
             session commits the turns.
         auto_tool_reply: It replies to tool results without being asked.
         with_audio: False: it answers in text.
@@ -83,10 +83,10 @@ class ScriptedRealtime(llm.RealtimeModel):
         return self.sessions[-1]
 
     def fail(self, *, recoverable: bool = False) -> None:
-        """Report an error now, as when the connection is lost.
+        """Report an error now, such as a lost connection.
 
         Args:
-            recoverable: It connects again by itself; otherwise LiveKit closes the session.
+            recoverable: It reconnects by itself; otherwise LiveKit closes the session.
         """
         error = APIConnectionError("the scripted realtime model is down")
         for session in self.sessions:
@@ -100,7 +100,7 @@ class ScriptedRealtime(llm.RealtimeModel):
 
 
 class _Ear:
-    """The input buffer: what was heard of each utterance since it was last taken."""
+    """The input buffer: what it has heard of each utterance since the last `take`."""
 
     def __init__(self, user: ScriptedUser) -> None:
         self._user = user
@@ -109,7 +109,7 @@ class _Ear:
         self._quiet = 0.0
 
     def hear(self, frame: rtc.AudioFrame) -> float:
-        """Take a frame; seconds of silence since the last sound."""
+        """Take a frame. Returns the seconds of silence since the last sound."""
         code = code_of(frame)
         if code:
             at = offset_of(frame)
@@ -119,7 +119,7 @@ class _Ear:
         return self._quiet
 
     def take(self) -> tuple[str, float]:
-        """The words, and the delay of their transcript; the buffer is then empty."""
+        """Empty the buffer. Returns the text, and the delay of its transcript."""
         words, delays = [], [0.0]
         for code, (start, end) in self._heard.items():
             said = self._user.utterance(code)
@@ -155,17 +155,17 @@ class _Session(llm.RealtimeSession[Any]):
         return self._offered
 
     def remember(self, item: llm.ChatItem) -> None:
-        """Add an item that the server makes to its conversation, and report it."""
+        """Add an item made by the server to its conversation, and report it."""
         previous = self._context.items[-1].id if self._context.items else None
         self._context.items.append(item)
         shown = item.model_copy(update={"content": []}) if item.type == "message" else item
         self.emit("remote_item_added", llm.RemoteItemAddedEvent(previous, shown))
 
     async def update_instructions(self, instructions: str) -> None:
-        """The script does not depend on them."""
+        """Do nothing: the script does not depend on the instructions."""
 
     async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
-        # What the server has it keeps as it is; LiveKit's copy of what is being said is empty.
+        # The server's own items stay unchanged; LiveKit's copy of the current speech is empty.
         known = {item.id: item for item in self._context.items}
         self._context = llm.ChatContext([known.get(item.id, item) for item in chat_ctx.items])
         news = [item for item in chat_ctx.items if item.id not in known]
@@ -197,7 +197,7 @@ class _Session(llm.RealtimeSession[Any]):
                 self._respond()
 
     def push_video(self, frame: rtc.VideoFrame) -> None:
-        """It does not see."""
+        """Do nothing: it has no vision."""
 
     def commit_audio(self) -> bool:  # type: ignore[override]
         """The user's turn has ended; False if it was noise."""
@@ -263,7 +263,7 @@ class _Session(llm.RealtimeSession[Any]):
 
 
 class _Response:
-    """One answer, from the request to the last word."""
+    """One response, from the request to the last word."""
 
     task: asyncio.Task[None]
     _begun = False
@@ -283,7 +283,7 @@ class _Response:
             asked.add_done_callback(self._withdrawn)
 
     def cancel(self) -> None:
-        """The server stops generating; what it has sent stays sent."""
+        """Stop generating. Already sent output stays."""
         self.task.cancel()
         if not self._begun:  # the task never runs
             self._close()
@@ -293,7 +293,7 @@ class _Response:
             self.cancel()
 
     async def run(self, instructions: str | None, may_call: bool) -> None:
-        """Answer what the session holds now."""
+        """Answer the session's current conversation."""
         self._begun = True
         asked = self._session.chat_ctx
         if instructions:

@@ -1,4 +1,4 @@
-"""Turns what a session emits and logs into an `Outcome`."""
+"""Records the events and log lines of a session as an `Outcome`."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Recorder(logging.Handler):
         self._loop = asyncio.get_running_loop()
         self._origin = self._loop.time()
         self.on_update: Callable[[str], None] | None = None
-        """Told the id of each output with which a tool reports while it runs."""
+        """Called with the id of each output that is an update of a running tool."""
 
     @property
     def now(self) -> float:
         return round(self._loop.time() - self._origin, 6)
 
     def add(self, lane: str, what: str, at: float | None = None) -> None:
-        """Put a line on the timeline, now or at an earlier moment of the stage."""
+        """Add a line to the timeline, now or at an earlier time of the stage."""
         what = _ADDRESS.sub("", what)
         self.outcome.events.append(TimelineEntry(self.now if at is None else at, lane, what))
 
@@ -52,7 +52,7 @@ class Recorder(logging.Handler):
         self.add("note", what)
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Listen to every event of the session that a timeline shows."""
+        """Listen to every event of the session that the timeline shows."""
         session.on("agent_state_changed", self._on_agent_state)
         session.on("user_state_changed", self._on_user_state)
         session.on("user_input_transcribed", self._on_transcript)
@@ -86,7 +86,7 @@ class Recorder(logging.Handler):
         self.add("error" if error else "warning", text)
 
     def unhandled(self, text: str) -> None:
-        """An error that only the event loop has seen."""
+        """An error that only reached the event loop."""
         self.outcome.errors.append((self.now, text))
         self.add("error", text)
 

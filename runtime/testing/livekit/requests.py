@@ -1,4 +1,4 @@
-"""A chat context as a model gets it: formatted for each provider, or as a realtime model has it."""
+"""A chat context as a model sees it: formatted for each provider, or as in a realtime model."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ REQUEST_FORMATS = ("openai", "openai.responses", "anthropic", "google", "aws", "
 
 @attrs.frozen
 class RequestEntry:
-    """One entry of a request: what somebody said, a tool call, or the result of one.
+    """One entry of a request: a message, a tool call, or a result.
 
     Attributes:
-        kind: Who speaks, or ``call`` or ``result``.
-        text: What was said, the arguments of a call as JSON, or the result.
+        kind: The speaker, or ``call`` or ``result``.
+        text: The message, the arguments of a call as JSON, or the result.
         id: The call's id, for calls and results.
         name: The tool's name, for calls.
     """
@@ -48,9 +48,9 @@ class RequestEntry:
 def formatted_request(
     chat_ctx: llm.ChatContext, format: str = "openai"
 ) -> tuple[RequestEntry, ...]:
-    """The request that a provider gets, entry by entry.
+    """The entries of the request that a provider gets.
 
-    LiveKit puts each call next to its result, and leaves out calls without one.
+    LiveKit puts each call next to its result, and drops calls without one.
 
     Args:
         chat_ctx: The chat context of the request.
@@ -94,7 +94,7 @@ def realtime_request(chat_ctx: llm.ChatContext) -> tuple[RequestEntry, ...]:
 def refusals(entries: Iterable[RequestEntry]) -> list[str]:
     """Why a model would refuse this request; empty if it would not.
 
-    Each call must be followed by its one result before anybody says something.
+    Each call must be followed by exactly one result before the next message.
     """
     problems, pending = [], dict[str, RequestEntry]()
     for entry in entries:
@@ -114,8 +114,8 @@ def refusals(entries: Iterable[RequestEntry]) -> list[str]:
 def misreadings(entries: Iterable[RequestEntry], *, running: Collection[str] = ()) -> list[str]:
     """What a realtime model would misread in its conversation; empty if nothing.
 
-    It answers what comes last. If a result comes after words of the user that have no answer yet,
-    it answers the result instead. A call may have no result as long as it runs.
+    It answers the last item. If a result comes after an unanswered message of the user, it answers
+    the result instead. A running call may have no result.
     """
     problems, pending = [], dict[str, RequestEntry]()
     unanswered = dict[str, str]()
@@ -138,12 +138,12 @@ def misreadings(entries: Iterable[RequestEntry], *, running: Collection[str] = (
 def request_problems(
     chat_ctx: llm.ChatContext, *, realtime: bool = False, running: Collection[str] = ()
 ) -> list[str]:
-    """What is wrong with a chat context as the model gets it, in every provider's format.
+    """The problems of a chat context as the model gets it, in every provider's format.
 
     Args:
         chat_ctx: The chat context.
-        realtime: A realtime model has it in this order; nothing is formatted.
-        running: The ids of calls that still run. A realtime model may have them without a result.
+        realtime: It is a realtime model's conversation; nothing is formatted.
+        running: The ids of running calls. A realtime model may have them without a result.
 
     Returns:
         One sentence for each problem: something that the model refuses or misreads, or a call or
@@ -204,7 +204,7 @@ def _arguments(given: Any) -> str:
         return json.dumps(given)
     try:
         return json.dumps(json.loads(given or "{}"))
-    except ValueError:  # a model may write what is no JSON
+    except ValueError:  # a model may write invalid JSON
         return given
 
 

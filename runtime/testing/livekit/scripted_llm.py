@@ -42,7 +42,7 @@ def _positive(instance: object, field: attrs.Attribute[float], value: float) -> 
 
 @attrs.frozen
 class Reply:
-    """What the model answers: text, then tool calls.
+    """An answer of the model: text, then tool calls.
 
     Attributes:
         text: The text.
@@ -69,15 +69,14 @@ class Request:
     """One request to the model.
 
     Attributes:
-        at: When, in seconds.
-        prompt: The text that it is to answer.
-        context: The items of the chat context then, one line each.
+        at: In seconds.
+        prompt: The text to answer.
+        context: The items of the chat context at that time, one line each.
         chat_ctx: A copy of the chat context.
         outcome: ``running``, ``complete``, ``failed`` or ``cancelled``.
         ended: When it ended; None while it runs.
         finished_calls: The ids of the tool calls that had ended when the request was made.
-        realtime: It went to a realtime model, which has its conversation in the order of
-            `chat_ctx`.
+        realtime: It went to a realtime model, whose conversation has the order of `chat_ctx`.
     """
 
     at: float
@@ -91,7 +90,7 @@ class Request:
 
     @property
     def shown(self) -> tuple[RequestEntry, ...]:
-        """What the model gets: formatted as for OpenAI, or as a realtime model has it."""
+        """The request as the model sees it: formatted for OpenAI, or as in a realtime model."""
         if self.realtime:
             return realtime_request(self.chat_ctx)
         return formatted_request(self.chat_ctx)
@@ -104,9 +103,9 @@ class ScriptedLLM(llm.LLM[Any]):
     """A model that answers by rules.
 
     A rule for the user matches if its key is contained in the last user message or the
-    instructions; if no rule matches the instructions, the words right before them are answered. A
-    rule for a tool or an update has the tool's name as key. A rule gives a `Reply`, a text, or a
-    function of the `Request`.
+    instructions; if no rule matches the instructions, the message right before them is answered. A
+    rule for a tool or an update has the tool's name as key. The value of a rule is a `Reply`, a
+    text, or a function of the `Request`.
 
     Like a real model, it repeats a tool call that it has made for a message if a later request
     shows the message but not the call.
@@ -114,13 +113,12 @@ class ScriptedLLM(llm.LLM[Any]):
     Args:
         on_user: The rules for what the user says.
         on_tool: The rules for tool results.
-        on_update: The rules for what a tool reports with ``ctx.update()`` while it runs. A tool
-            without one is answered as its result would be. A `Stage` tells the model what is a
-            report.
+        on_update: The rules for updates of a running tool (``ctx.update()``). Without a rule an
+            update is answered like a result. A `Stage` tells the model which outputs are updates.
         otherwise: The answer if no rule matches.
         believes: False: it does not repeat calls.
         retries: It also repeats a call whose output has this text.
-        down: True: it cannot be reached; every attempt fails. It may be changed while it plays.
+        down: True: it is unreachable, and every attempt fails. May be changed during the stage.
 
     Example:
         >>> from turnfsm.testing import Call, Reply, ScriptedLLM
@@ -148,10 +146,10 @@ class ScriptedLLM(llm.LLM[Any]):
         self.on_update = dict(on_update or {})
         self.otherwise = otherwise
         self.updates: set[str] = set()
-        """The ids of the outputs that are no results yet."""
+        """The ids of the outputs that are updates, not results."""
         self.requests: list[Request] = []
         self.on_request: Callable[[Request], None] | None = None
-        """Told of each request when it is made and again when it has ended."""
+        """Called with each request when it is made, and again when it has ended."""
         self._calls = 0
 
     def chat(
@@ -261,7 +259,7 @@ def _tool_call(call: Call, call_id: str) -> llm.FunctionToolCall:
 
 
 def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str, str]:
-    """Kind, tool name, text and id of output of the last item that wants an answer."""
+    """Kind, tool name, text and output id of the last item that needs an answer."""
     for item in reversed(chat_ctx.items):
         if item.type == "function_call_output":
             return "tool", item.name, item.output, item.call_id
@@ -273,14 +271,14 @@ def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str, str]:
 
 
 def _open_words(chat_ctx: llm.ChatContext) -> list[str]:
-    """What the user has said right before the instructions that a realtime model is given."""
+    """The user's message right before the instructions for a realtime model."""
     items = [item for item in chat_ctx.items[-2:] if item.type == "message"]
     roles = [item.role for item in items]
     return [items[0].text_content or ""] if roles == ["user", "developer"] else []
 
 
 def items_of(chat_ctx: llm.ChatContext) -> tuple[str, ...]:
-    """A chat context, one line an item, instructions left out."""
+    """The items of a chat context without instructions, one line each."""
     lines = []
     for item in chat_ctx.items:
         if item.type == "message" and item.role != "system":

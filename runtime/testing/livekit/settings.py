@@ -1,4 +1,4 @@
-"""The arguments of a stage's session: what the factory sets, what the test gives, and defaults."""
+"""The arguments of a stage's session: those of the factory, those of the test, and defaults."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def own_settings(factory: Callable[..., Any]) -> dict[str, Any]:
 
 
 def session_settings(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a session is made with.
+    """The arguments of a session.
 
     Args:
-        own: What the factory sets.
-        given: What the test gives to the stage.
+        own: The arguments that the factory sets.
+        given: The arguments that the test gives to the stage.
 
     Raises:
-        KitError: The two say different things, or one is a setting that LiveKit would ignore.
+        KitError: The two contradict each other, or LiveKit would ignore a setting.
     """
     for settings in (own, given):
         for name in settings.keys() & _DEPRECATED.keys():
@@ -78,7 +78,7 @@ def session_settings(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
         _check_handling(settings.get("turn_handling") or {})
     settings = _joined(own, given)
     handling = _DEFAULTS["turn_handling"] | (settings.get("turn_handling") or {})
-    # a copy: LiveKit keeps what it is given, and `update_options` changes it
+    # a copy: LiveKit stores the object, and `update_options` changes it
     return _DEFAULTS | settings | {"turn_handling": deepcopy(handling)}
 
 

@@ -55,7 +55,7 @@ class _Segment:
 
 
 class ScriptedAudioOutput(io.AudioOutput):
-    """Plays audio at the pace of the loop's clock, and records what was heard.
+    """Plays audio at the speed of the loop's clock, and records what was heard.
 
     Args:
         voice: The TTS, which knows the words of its audio.
@@ -80,18 +80,18 @@ class ScriptedAudioOutput(io.AudioOutput):
         self._voice = voice
         self._faults = check_faults(faults)
         self._segments: deque[_Segment] = deque()
-        self._since: float | None = None  # loop time at which the head began to sound
+        self._since: float | None = None  # loop time at which the head started to play
         self._paused = False
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def sounding(self) -> bool:
-        """Whether audio is being heard at this moment."""
+        """Whether audio is playing now."""
         return self._since is not None
 
     @property
     def words_now(self) -> str:
-        """The words that were heard of the segment that is being played."""
+        """The words of the current segment that were heard so far."""
         if self._since is None:
             return ""
         head = self._segments[0]
@@ -128,7 +128,7 @@ class ScriptedAudioOutput(io.AudioOutput):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Sound on from where the head stands, and be woken when its audio runs out."""
+        """Continue playing the head, and wake up when its audio runs out."""
         self._hush()
         while self._segments and not self._paused:
             head = self._segments[0]

@@ -32,33 +32,33 @@ __all__ = ["Stage"]
 Action = Callable[["Stage"], Awaitable[None] | None]
 
 HANGS = 3600.0
-"""Virtual seconds after what is played, until a conversation that does not end is given up."""
+"""Virtual seconds after the end of the script at which a hanging conversation is aborted."""
 
 CLOSE_LIMIT = 120.0
 
 
 class Stage:
-    """Plays a conversation on a session of `session_class` and reports what was observed.
+    """Plays a conversation on a session of `session_class`, and reports the observations.
 
     Args:
         session_class: `TurnSession`, `AgentSession`, or a subclass or `partial` of one. Arguments
-            that a `partial` gives are kept. A setting that the stage is given as well, with another
-            value, is refused.
+            of a `partial` are kept. It is an error to give the stage a different value for one of
+            them.
         user: What the user says and when; silent by default.
-        llm: What the model answers. A `ScriptedRealtime` needs no STT, and no VAD if it detects
-            turns itself; it hears ``user`` and speaks with ``tts``, and so does `say()`.
-        tts: How long the agent's sentences take, and where the voice fails.
-        stt: When words are recognised; by default as ``user`` says.
-        vad: When voice is detected.
+        llm: The model. A `ScriptedRealtime` needs no STT, and no VAD if it detects turns itself; it
+            hears ``user``, and it and `say()` speak with ``tts``.
+        tts: The voice: durations of sentences, and failures.
+        stt: The STT; by default with the delays of ``user``.
+        vad: The VAD.
         tools: The tools of the agent, if ``agent`` is not given.
         agent: An agent, its class, or a function that makes it inside the loop.
         can_pause: Whether the audio output can pause.
-        faults: What the audio output does wrong: ``no_start``, ``no_end``.
-        echo: The microphone hears what the agent says, while the user is silent.
+        faults: Faults of the audio output: ``no_start``, ``no_end``.
+        echo: The microphone picks up the agent's speech while the user is silent.
         turn_handling: LiveKit's options, merged over: turns end by VAD.
         timers: Seconds for timers of the flow. A session class without a flow does not get them.
-        options: Further arguments of the session. Its defaults stay, but echo warm-up and the
-            away timer are off.
+        options: Further arguments of the session. Its defaults apply, except that echo warm-up and
+            the away timer are off.
 
     Raises:
         KitError: An argument is of the wrong kind, or differs from that of a `partial`.
@@ -117,7 +117,7 @@ class Stage:
         self._loop: asyncio.AbstractEventLoop
 
     def at(self, seconds: float, action: Action) -> Stage:
-        """Do something at this time, once the session has started. A coroutine runs as a task."""
+        """Call a function at this time of the started session. A coroutine runs as a task."""
         if seconds < 0:
             raise KitError(f"{seconds:g} s is before the stage begins; give 0 or more")
         if self._acting is None:
@@ -127,11 +127,11 @@ class Stage:
         return self
 
     def note(self, what: str) -> None:
-        """Put a note into the outcome, with the time. Tools of a scenario use it."""
+        """Add a note with the time to the outcome. For the tools of a scenario."""
         self._recorder.note(what)
 
     def forget(self) -> None:
-        """Drop what was observed so far, to measure memory."""
+        """Drop the observations so far, to measure memory."""
         outcome, model = self._recorder.outcome, self.llm
         answers = model.answers if isinstance(model, ScriptedRealtime) else model
         for kept in (outcome.events, outcome.requests, outcome.speeches, outcome.items,
@@ -146,7 +146,7 @@ class Stage:
     def run(
         self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
     ) -> Outcome:
-        """Play for so many virtual seconds, on a loop of its own."""
+        """Play for a number of virtual seconds, on its own loop."""
         return run(self.play(seconds), limit=seconds + HANGS, make_loop=make_loop)
 
     async def play(self, seconds: float | asyncio.Event) -> Outcome:
@@ -155,7 +155,7 @@ class Stage:
         On a loop that is not virtual this takes real time.
 
         Args:
-            seconds: How long, or an event that ends it.
+            seconds: The length, or an event that ends it.
         """
         bind_wall_clock()
         self._loop = asyncio.get_running_loop()
@@ -215,7 +215,7 @@ class Stage:
             microphone.echo = Echo(self.user, self.output).code_at
 
     def _settled(self) -> float:
-        """Seconds of silence after which all who listen know that a sound has ended."""
+        """Seconds of silence after which VAD and STT know that a sound has ended."""
         waits = [self.vad.min_silence] if self.vad else []
         if isinstance(self.llm, ScriptedRealtime):
             waits.append(self.llm.silence)
@@ -243,7 +243,7 @@ class Stage:
                 task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*actions)
-        await asyncio.sleep(1.0)  # what ends by itself has ended
+        await asyncio.sleep(1.0)  # everything that ends by itself has ended
 
     async def _close_session(self) -> float:
         """Close the session. Returns the seconds that it took; infinite if it does not end."""
@@ -293,7 +293,7 @@ _MODELS = {
 
 
 def _models_of(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The models that the stage is given, or that the factory sets; the latter are taken out."""
+    """The models of the stage or of the factory; the latter are removed from its arguments."""
     models = {name: model for name, model in given.items() if model is not None}
     for name, scripted in _MODELS.items():
         if name not in own:
@@ -313,7 +313,7 @@ def _models_of(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _timers() -> set[Any]:
-    """The timers that are set, where the loop tells."""
+    """The pending timers, if the loop knows them."""
     loop = asyncio.get_running_loop()
     return set(loop.timers) if isinstance(loop, VirtualLoop) else set()
 

@@ -1,4 +1,4 @@
-"""What the user says and when, and the microphone that carries it."""
+"""A scripted user, and the microphone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["FRAME", "RATE", "SETTLED", "ScriptedAudioInput", "ScriptedUser", "Ut
 
 RATE = 16_000
 FRAME = 0.05
-"""Seconds in a frame of the microphone while the user is heard."""
+"""Length of a microphone frame while the user speaks, in seconds."""
 
 SETTLED = 1.0
-"""Seconds after a sound until the frames of the microphone get longer."""
+"""Seconds after a sound until the microphone's frames get longer."""
 
-_LONGEST = 10  # frames in one, when nothing is said
+_LONGEST = 10  # how many frames are merged into one during silence
 _SAMPLES = int(RATE * FRAME)
 
 
@@ -33,7 +33,7 @@ class Utterance:
     Attributes:
         at: When it begins, in seconds from the start of the stage.
         duration: Seconds.
-        text: The words; empty for noise.
+        text: The text; empty for a noise.
         stt_delay: Seconds from its end to the final transcript; None: no transcript comes.
         interims: Interim transcripts: seconds from the start of the sound, and the text.
 
@@ -79,9 +79,9 @@ class ScriptedUser:
         self.utterances: list[Utterance] = []
         self._starts: list[tuple[float, int]] = []  # when each begins, and its code
         self.gaps: list[tuple[float, float]] = []
-        """When no frames come from the microphone: from and until."""
+        """The spans without frames from the microphone: start and end."""
         self.waiting: set[asyncio.Future[None]] = set()
-        """Done when something is added: microphones in the middle of a silence."""
+        """Callbacks for new sounds: they end a long frame of silence."""
 
     def says(
         self,
@@ -95,9 +95,9 @@ class ScriptedUser:
         """Say `text`.
 
         Args:
-            text: The words.
-            at: When.
-            duration: Seconds; by default 0.3 a word.
+            text: The text.
+            at: In seconds.
+            duration: In seconds; by default 0.3 per word.
             stt_delay: Seconds from the end of the sound to the final transcript; None: none comes.
             interims: Interim transcripts: seconds from the start of the sound, and the text.
 
@@ -136,7 +136,7 @@ class ScriptedUser:
         return self
 
     def code_at(self, t: float) -> int:
-        """Which utterance is heard at `t`: 0 for silence, else 1 + its index."""
+        """The utterance at `t`: 0 for silence, else 1 + its index."""
         place = bisect_right(self._starts, (t, len(self.utterances) + 1)) - 1
         if place < 0:
             return 0
@@ -148,14 +148,14 @@ class ScriptedUser:
 
 
 class ScriptedAudioInput(io.AudioInput):
-    """A microphone: it gives one frame every `FRAME` seconds, with what `user` says then.
+    """A microphone: one frame every `FRAME` seconds, with what `user` says then.
 
-    In a silence its frames are longer, so that tests are quicker: half a second at most. They stay
-    short until ``settled`` seconds after a sound, and none goes on into the next sound.
+    In silence its frames are longer, up to half a second, so that tests are faster. They stay short
+    until ``settled`` seconds after a sound, and none overlaps the next sound.
 
     Args:
         user: The user.
-        settled: Seconds, more than a VAD or model waits before it says that a sound has ended.
+        settled: Seconds; longer than a VAD or model waits before it reports the end of a sound.
 
     Example:
         >>> from turnfsm.testing import ScriptedAudioInput, ScriptedUser
@@ -168,10 +168,10 @@ class ScriptedAudioInput(io.AudioInput):
         self._settled = settled
         self._origin: float | None = None
         self._count = 0
-        self._sounded = -inf  # the count when a sound was last heard
+        self._sounded = -inf  # the frame count at the last sound
         self._attached = True
         self.echo: Callable[[float], int] | None = None
-        """Which utterance comes back on a line that echoes, by the time."""
+        """The echoing utterance by time, on a line with echo."""
 
     def start(self, origin: float) -> None:
         """Begin the timeline at this loop time; before that the microphone is silent."""
@@ -181,7 +181,7 @@ class ScriptedAudioInput(io.AudioInput):
         self._attached = True
 
     def on_detached(self) -> None:
-        """Frames are dropped, as those of a room are when a session disables its input."""
+        """Frames are dropped, like those of a room when a session disables its input."""
         self._attached = False
 
     async def __anext__(self) -> rtc.AudioFrame:
@@ -213,7 +213,7 @@ class ScriptedAudioInput(io.AudioInput):
         return _frame(code, offset)
 
     async def _silence(self, loop: asyncio.AbstractEventLoop, origin: float) -> int:
-        """Wait while nothing is said; how many frames long that was, 0 for an ordinary frame."""
+        """Wait during silence. Returns its length in frames; 0 for an ordinary frame."""
         begun, silent = self._count, 0
         if self.echo is not None or (begun - self._sounded) * FRAME < self._settled:
             return 0

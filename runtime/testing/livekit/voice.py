@@ -21,9 +21,9 @@ class ScriptedTTS(tts.TTS[Any]):
     """A TTS with a known duration for each text.
 
     Args:
-        durations: Text to seconds.
-        failures: Text to seconds: the audio breaks off after so long.
-        down: True: it cannot be reached; every attempt fails. It may be changed while it plays.
+        durations: The seconds of each text.
+        failures: For a text the seconds after which its audio breaks off.
+        down: True: it is unreachable, and every attempt fails. May be changed during the stage.
         latency: Seconds before the first audio.
         seconds_per_word: The duration of a text that `durations` does not have.
 
@@ -70,7 +70,7 @@ class ScriptedTTS(tts.TTS[Any]):
         return _Speech(tts=self, input_text=text, conn_options=conn_options)
 
     def pcm(self, text: str, seconds: float) -> bytes:
-        """So many seconds of samples that name the sentence."""
+        """A number of seconds of samples that identify the sentence."""
         if text not in self._texts:
             self._texts.append(text)
         code = self._texts.index(text) + 1

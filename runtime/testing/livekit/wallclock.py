@@ -1,4 +1,4 @@
-"""Let livekit's event and chat models read the clock when used, not when imported."""
+"""Makes LiveKit's event and chat models read the clock when used, not when imported."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _now() -> float:
 def bind_wall_clock() -> None:
     """Make `created_at` of livekit's models follow a patched `time.time`.
 
-    Those fields hold the function itself as their default factory, so a later patch of the
-    `time` module would not reach them; and livekit orders the chat context by `created_at`.
-    Safe to call again, and without effect on the values in real time.
+    Those fields hold the function itself as their default factory, so a later patch of the `time`
+    module would not reach them, and LiveKit orders the chat context by `created_at`. Idempotent,
+    and without effect in real time.
     """
     for module in (llm.chat_context, events, voice.run_result):
         for value in vars(module).values():

@@ -1,4 +1,4 @@
-"""What a stage has observed, with times in seconds from its start."""
+"""The observations of a stage, with times in seconds from its start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Note:
 
 @attrs.frozen
 class Request:
-    """What the model got: when, and which messages."""
+    """A request to the model: its time and messages."""
 
     at: float
     messages: Messages
@@ -39,8 +39,8 @@ class ToolRun:
         id: The id of the call.
         name: The tool.
         start: When its handler began.
-        effect: When it had its effect; None if it had none.
-        end: When it ended; None if it had not when the stage was over.
+        effect: When its side effect happened; None if it did not.
+        end: When it ended; None if it had not ended with the stage.
         cancelled: It was cancelled.
     """
 
@@ -54,11 +54,11 @@ class ToolRun:
 
 @attrs.frozen
 class Outcome:
-    """What was observed of a conversation.
+    """The observations of a conversation.
 
     Attributes:
-        words: Each word that the user heard. The rest of a word that was paused has no text.
-        voice: When the user spoke or made a noise; `text` is what was recognised of it.
+        words: Each word that the user heard. The rest of a paused word has no text.
+        voice: When the user spoke or made a noise; `text` is the transcript.
         requests: The requests that the model got.
         tools: The calls whose handlers began.
         context: The conversation at the end.
@@ -78,7 +78,7 @@ class Outcome:
 
     @property
     def heard(self) -> tuple[Heard, ...]:
-        """What the user heard, in stretches without a break."""
+        """What the user heard, in spans without a break."""
         joined: list[Heard] = []
         for word in self.words:
             if joined and word.start - joined[-1].end < BREAK:
@@ -93,7 +93,7 @@ class Outcome:
         return " ".join(word.text for word in self.words if word.text)
 
     def saying(self, text: str) -> tuple[Heard, ...]:
-        """Each time that these words were heard one after the other, perhaps with a pause."""
+        """Each time that the user heard these words in sequence, perhaps with a pause."""
         wanted = text.split()
         words = [word for word in self.words if word.text]
         found = []
@@ -104,6 +104,6 @@ class Outcome:
         return tuple(found)
 
     def timeline(self) -> str:
-        """What happened, line by line."""
+        """The timeline as text, for a failing test."""
         spoken = [Note(h.start, "agent", f"is heard: {h.text!r}") for h in self.heard]
         return "\n".join(map(str, sorted([*self.notes, *spoken], key=lambda note: note.at)))

@@ -1,4 +1,4 @@
-"""The scripted parts of a conversation: microphone, model, voice and loudspeaker."""
+"""Scripted parts of a pipeline: microphone, model, voice and loudspeaker."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ __all__ = [
 
 RATE = 16_000
 WORD = 0.3  # seconds of audio
-SILENCE = 0.2  # seconds after which the VAD reports the end of a voice
+SILENCE = 0.2  # seconds after which the VAD reports the end of speech
 STT = 0.2  # seconds from then to the transcript
-BREAK = 0.1  # seconds of silence that divide what is heard into stretches
+BREAK = 0.1  # seconds of silence that separate two spans
 
 
 @attrs.frozen
 class Says:
-    """What the model gives for a request.
+    """The model's response to a request.
 
     Attributes:
-        text: The words of the answer.
+        text: The text of the answer.
         calls: Tool calls: name and arguments.
         after: Seconds until the first token.
-        fails: It fails then.
+        fails: The model fails at that point.
     """
 
     text: str = ""
@@ -60,7 +60,7 @@ Model = Callable[[Messages], Says]
 
 
 def said(messages: Messages) -> str:
-    """What the user has said last."""
+    """The user's last message."""
     return next((str(m["content"]) for m in reversed(messages) if m.get("role") == "user"), "")
 
 
@@ -70,7 +70,7 @@ def shows(messages: Messages, text: str) -> bool:
 
 
 class Microphone(FrameProcessor):
-    """The VAD and the STT: the user speaks, and is understood, or not."""
+    """The VAD and the STT, for a scripted user."""
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`."""
@@ -78,20 +78,20 @@ class Microphone(FrameProcessor):
         await self.push_frame(frame, direction)
 
     async def says(self, words: str, seconds: float = 1.0, *, late: float = STT) -> None:
-        """A voice of so many seconds; `late` seconds after its end, its transcript."""
+        """Speech of a number of seconds, with its transcript `late` seconds after the end."""
         await self.makes_noise(seconds)
         await asyncio.sleep(late)
         await self.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
 
     async def makes_noise(self, seconds: float) -> None:
-        """A voice that nobody recognises."""
+        """Speech without a transcript."""
         await self.push_frame(f.VADUserStartedSpeakingFrame(start_secs=0.2))
         await asyncio.sleep(seconds + SILENCE)
         await self.push_frame(f.VADUserStoppedSpeakingFrame(stop_secs=SILENCE))
 
 
 class ScriptedModel(LLMService):
-    """Answers each request with what a function of its messages says.
+    """Answers each request with a function of its messages.
 
     Args:
         answer: The function.
@@ -137,11 +137,11 @@ class ScriptedModel(LLMService):
 
 
 class Voice(TTSService):
-    """Each word is 0.3 s of a constant: its number.
+    """A TTS. The audio of a word is 0.3 s of a constant sample, its number.
 
     Args:
-        words: Every word that it has spoken is added here.
-        times_words: It says when each word is spoken.
+        words: Each spoken word is added here.
+        times_words: It reports when each word is spoken.
         fails_on: It fails on sentences with this; on none if empty.
     """
 
@@ -179,11 +179,10 @@ class Voice(TTSService):
 
 
 class Loudspeaker(BaseOutputTransport):
-    """Takes as long for audio as it lasts, and notes which words were heard, and when.
+    """An output that plays audio in real duration, and records which words were heard, and when.
 
     Attributes:
-        played: The words, at the seconds of the loop. What a pause has put off of a word has no
-            text.
+        played: The words, with their loop times. The rest of a paused word has no text.
     """
 
     def __init__(self, words: list[str], params: TransportParams) -> None:

@@ -1,8 +1,8 @@
 """A conversation of Pipecat in virtual time, with and without a governor.
 
 The pipeline, the aggregators, the strategies, the function calls, the audio contexts of the TTS and
-the output transport are Pipecat's own. Scripted is what is heard of the user, what the model says,
-and how long it takes.
+the output transport are Pipecat's own. Only the user's input, the model's answers and the durations
+are scripted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .parts import RATE, Loudspeaker, Messages, Microphone, Model, ScriptedModel
 __all__ = ["Script", "Stage", "Tool", "own_strategies"]
 
 HANGS = 300.0
-"""Virtual seconds after which a pipeline that does not end is given up."""
+"""Virtual seconds after which a hanging pipeline is aborted."""
 
 
 @attrs.frozen
@@ -48,12 +48,12 @@ class Tool:
     """A tool.
 
     Attributes:
-        seconds: How long it takes.
-        result: What it gives, or raises.
-        options: Those of its registration.
+        seconds: Its duration.
+        result: Its result, or an exception to raise.
+        options: The options of its registration.
         mark: A decorator of the handler.
-        commits: It asks before its effect whether the user has objected, if it is governed.
-        effect_at: Seconds after which it has its effect; None: at its end.
+        commits: It calls `commit_point` before its side effect, if it is governed.
+        effect_at: Seconds until its side effect; None: at its end.
     """
 
     seconds: float
@@ -68,7 +68,7 @@ Script = Callable[["Stage"], Awaitable[None]]
 
 
 def own_strategies() -> UserTurnStrategies:
-    """Those of the application, if it gives no others."""
+    """The application's strategies, if it gives no others."""
     return UserTurnStrategies(
         start=[VADUserTurnStartStrategy(), TranscriptionUserTurnStartStrategy()],
         stop=[SpeechTimeoutUserTurnStopStrategy()],
@@ -79,17 +79,17 @@ class Stage:
     """One conversation.
 
     Args:
-        model: What the model says to a list of messages.
-        tools: By name.
-        script: What the user and the application do.
+        model: The model's answer to a list of messages.
+        tools: The tools, by name.
+        script: The actions of the user and the application.
         governor: Makes the governor; None: Pipecat alone.
         strategies: Makes the application's strategies.
         llm: The arguments of the LLM service.
         user: Makes arguments of the user aggregator's parameters.
-        times_words: The TTS says when each word is spoken.
-        voice_fails_on: The TTS fails on sentences with this.
+        times_words: The TTS reports when each word is spoken.
+        voice_fails_on: The TTS fails on sentences that contain this.
         filter: The application's filter of the audio output.
-        other_params: The transport is built with other parameters than those of the governor.
+        other_params: The transport is built without the governor's parameters.
         options: The arguments of the governor.
     """
 
@@ -135,11 +135,11 @@ class Stage:
 
     @property
     def now(self) -> float:
-        """The second of the conversation."""
+        """The time in seconds from the start of the conversation."""
         return asyncio.get_running_loop().time() - self.began
 
     async def until(self, second: float) -> None:
-        """Wait until this second of the conversation."""
+        """Wait until this time of the conversation."""
         await asyncio.sleep(max(0.0, second - self.now))
 
     async def says(self, words: str, seconds: float = 1.0, **options: Any) -> None:
@@ -149,7 +149,7 @@ class Stage:
         await self.microphone.says(words, seconds, **options)
 
     async def coughs(self, seconds: float = 0.4) -> None:
-        """The VAD hears something, and the STT recognises nothing."""
+        """The VAD detects speech, but the STT recognises nothing."""
         self.note("user", f"makes a noise, {seconds:g} s")
         self.voice.append(Heard(self.now, self.now + seconds, ""))
         await self.microphone.makes_noise(seconds)
@@ -168,7 +168,7 @@ class Stage:
     def run(
         self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
     ) -> Outcome:
-        """Play a conversation of so many virtual seconds, on a loop of its own."""
+        """Play a conversation of a number of virtual seconds, on its own loop."""
         run(self._play(seconds), limit=seconds + HANGS, make_loop=make_loop)
         began = self.began
         return Outcome(
@@ -183,7 +183,7 @@ class Stage:
         )
 
     async def _play(self, seconds: float) -> None:
-        await asyncio.sleep(1.0)  # a clock of Pipecat that is started at 0 stands still
+        await asyncio.sleep(1.0)  # a Pipecat clock that is started at 0 does not run
         self.worker = PipelineWorker(
             self._pipeline(), cancel_on_idle_timeout=False, enable_rtvi=False
         )

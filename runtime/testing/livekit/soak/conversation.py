@@ -1,4 +1,4 @@
-"""What the user and the application do in a random conversation; its seed decides everything."""
+"""A random conversation: what the user and the application do. Determined by its seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnfsm.runtime.testing.livekit.user import ScriptedUser
 __all__ = ["Conversation", "Deed", "draw_conversation"]
 
 QUIET = 25.0
-"""Seconds at the end in which nothing is said."""
+"""Seconds of silence at the end."""
 
 _GAPS = (0.1, 0.4, 0.9, 1.5, 3.0, 5.0, 8.0)
 _DEEDS = ("interrupt", "say", "reply", "ask", "clear")
@@ -22,14 +22,14 @@ _DEEDS = ("interrupt", "say", "reply", "ask", "clear")
 
 @attrs.frozen
 class Deed:
-    """Something that the application does at a moment."""
+    """An action of the application at a given time."""
 
     at: float
     what: str
     number: int
 
     async def do(self, stage: Stage) -> None:
-        """What LiveKit refuses is no fault of the conversation."""
+        """Ignores a refusal of LiveKit, which is not a failure."""
         session: Any = stage.session
         try:
             if self.what == "interrupt":
@@ -58,7 +58,7 @@ class Conversation:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the user says, noises left out."""
+        """What the user says, without noises."""
         return tuple(u.text for u in self.user.utterances if u.text)
 
     def text(self) -> str:

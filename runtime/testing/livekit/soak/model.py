@@ -1,4 +1,4 @@
-"""A model that calls the tools that it is offered, with arguments drawn from their schemas."""
+"""A model that calls the offered tools, with arguments drawn from their schemas."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request, Scripte
 __all__ = ["RandomModel", "call_key", "draw_value"]
 
 _DEEPEST = 3
-"""How many requests in a row call tools."""
+"""How many consecutive requests call tools."""
 
 Key = tuple[str, str]
 Draw = Callable[[Random, Mapping[str, Any], Mapping[str, Any]], Any]
 
 
 class RandomModel(ScriptedLLM):
-    """Answers with words or tool calls, drawn from the seed and the question.
+    """Answers with text or tool calls, drawn from the seed and the question.
 
-    The same question gets the same answer on every session. `decided` has, for each call, what
-    asked for
-    it: if a call runs more often, it was repeated because its result was not shown.
+    The same question gets the same answer on every session. `decided` has the question of each
+    call. If a call runs more often than that, it was repeated because its result was not shown.
     """
 
     def __init__(self, seed: int, calls: float = 0.6) -> None:
@@ -69,7 +68,7 @@ class RandomModel(ScriptedLLM):
 
 
 def call_key(name: str, arguments: str) -> Key:
-    """A call, however its arguments are written."""
+    """A key of a call that does not depend on how its arguments are written."""
     try:
         return name, json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except ValueError:

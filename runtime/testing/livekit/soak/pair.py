@@ -1,4 +1,4 @@
-"""A conversation on both sessions, and where `TurnSession` did worse."""
+"""Plays a conversation on both sessions, and reports where `TurnSession` did worse."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .model import RandomModel, call_key
 __all__ = ["SoakPair", "Take", "play_both"]
 
 _CLOSES = 12.0
-"""Seconds that a close may take: LiveKit gives tools five, and lets a speech end."""
+"""Seconds that a close may take: LiveKit gives tools five, and lets a speech finish."""
 
 _LAGS = 0.1
-"""Seconds for which the agent state may be wrong for longer than on `AgentSession`."""
+"""How much longer the agent state may be wrong than on `AgentSession`, in seconds."""
 
 
 @attrs.frozen
 class Take:
-    """One session's side of a conversation; `failed` says why it could not be played."""
+    """One session's run of a conversation; `failed` says why it could not be played."""
 
     outcome: Outcome
     model: RandomModel
@@ -42,7 +42,7 @@ class Take:
 
     @property
     def lacks_userdata(self) -> bool:
-        """Whether LiveKit has told the agent that the session has no user data."""
+        """Whether the agent failed because the session has no user data."""
         said = [self.failed, *(text for _, text in self.outcome.errors)]
         return any("userdata is not set" in text for text in said)
 
@@ -59,7 +59,7 @@ class Take:
         return Counter(call_key(run.name, run.arguments) for run in lost)
 
     def times_said(self, sentence: str) -> int:
-        """How often the history has a sentence of the user."""
+        """How often a sentence of the user is in the history."""
         users = (i for i in self.outcome.history.items if i.type == "message" and i.role == "user")
         pattern = rf"\b{re.escape(sentence)}\b"
         return sum(len(re.findall(pattern, item.text_content or "")) for item in users)
@@ -67,7 +67,7 @@ class Take:
 
 @attrs.frozen
 class SoakPair:
-    """A conversation, as it went on `AgentSession` and on `TurnSession`."""
+    """A conversation on `AgentSession` and on `TurnSession`."""
 
     conversation: Conversation
     stock: Take
@@ -81,7 +81,7 @@ class SoakPair:
         return frozenset(stock & ours)
 
     def worse(self) -> list[str]:
-        """Where `TurnSession` did worse, or broke what its flow promises; one sentence each."""
+        """Where `TurnSession` did worse, or broke a property of its flow; one sentence each."""
         if self.ours.failed:
             return [] if self.stock.failed else [f"it cannot be played: {self.ours.failed}"]
         return [
@@ -145,12 +145,12 @@ def play_both(
     """Play a conversation in virtual time, first on `AgentSession`, then on `TurnSession`.
 
     Args:
-        agent: Makes a new agent for each of the two; its class will do.
-        flow: Governs the `TurnSession`.
+        agent: Makes a new agent for each of the two, such as its class.
+        flow: The flow of the `TurnSession`.
         userdata: Makes the user data of each.
 
     Raises:
-        TurnfsmError: Neither of the two can be played, or the agent uses user data and gets none.
+        TurnfsmError: Neither of the two can be played, or the agent uses user data but gets none.
     """
     sink = _Sink()
     stock = _play(conversation, agent, AgentSession, userdata)
@@ -191,7 +191,7 @@ def _play(
     session: Any,
     userdata: Callable[[], Any] | None,
 ) -> Take:
-    random.seed(conversation.seed)  # the agent's own draws are the same on both
+    random.seed(conversation.seed)  # the agent's own random numbers are the same on both
     model = RandomModel(conversation.seed)
     options = {} if userdata is None else {"userdata": userdata()}
     stage = Stage(

@@ -1,4 +1,4 @@
-"""The agent, its tool and its model while a path is played: each waits for its cue."""
+"""The agent, its tool and its model for a path. Each waits for its cue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORT = "so it is"
 
 
 class Actor:
-    """What the cues release."""
+    """The waits that the cues release."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -38,7 +38,7 @@ class Actor:
         return self._agent
 
     def end(self) -> None:
-        """Release everything that waits."""
+        """Release all waits."""
         for event in (self.voice, self.thought, self.released, self.disallow):
             event.set()
 
@@ -87,7 +87,7 @@ class _Agent(Agent):
 
 
 class Model(ScriptedLLM):
-    """Answers what the step of the path asks for."""
+    """Answers as the step of the path requires."""
 
     def __init__(self, actor: Actor) -> None:
         super().__init__()

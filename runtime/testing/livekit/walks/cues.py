@@ -1,4 +1,4 @@
-"""For each trigger: what is done on the stage so that LiveKit reports it."""
+"""For each trigger, the action on the stage that makes LiveKit report it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLIND = 1_000.0
 
 
 async def _loud(walk: Walk, step: PathStep, at: int) -> None:
-    """The user makes a sound that lasts; where words are counted, interim words come with it."""
+    """The user makes a lasting sound, with interim transcripts if words are counted."""
     count = walk.plan.words_that_interrupt
     interims = ((0.1, _some(count + 1)),) if count else ()
     walk.user.says("hm", at=walk.now, duration=1e5, stt_delay=None, interims=interims)
@@ -35,7 +35,7 @@ def _some(count: int) -> str:
 
 
 async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
-    """The sound ends. No words are due if only the application commits turns from now on."""
+    """The sound ends. No transcript is due if only the application commits turns from now on."""
     if walk.plan.none_due(at):
         walk.session.update_options(turn_detection="manual")
     sound = walk.user.utterances[-1]
@@ -44,7 +44,7 @@ async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
 
 async def _words(walk: Walk, step: PathStep, at: int) -> None:
     """Words that are too soft for the VAD and clear enough for the STT."""
-    # a decision is given up for too few words
+    # endpointing is cancelled for too few words
     count = 2 if walk.plan.happens("endpointing_ended") else max(2, walk.plan.words)
     walk.vad.min_speech, heard = BLIND, walk.vad.min_speech
     walk.user.says(_some(count), at=walk.now, duration=0.2, stt_delay=0.1)
@@ -71,7 +71,7 @@ async def _step(walk: Walk, step: PathStep, at: int) -> None:
     walk.actor.voice.clear()
     walk.actor.thought.set()
     if walk.matched and walk.matched[-1] == "thinking":
-        return  # the reply to a tool's result comes by itself
+        return  # the reply to a tool result comes by itself
     if kind in ("say", "brief"):
         text = SHORT if kind == "brief" else LONG
         walk.session.say(text, allow_interruptions=may)
@@ -124,4 +124,4 @@ CUES: dict[str, Cue] = {
     "step_finished": _think,
     "tool_ended": _release,
 }
-"""The cues; every other trigger follows from one of them, or from time."""
+"""The cues. Every other trigger follows from one of them, or from a timer."""

@@ -1,4 +1,4 @@
-"""What the stage of a path needs before it begins: components cannot be changed later."""
+"""Plans the stage of a path, as its components cannot be changed later."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from turnfsm.fsm.flow import Policy
 __all__ = ["Kind", "Plan"]
 
 Kind = Literal["say", "brief", "think", "silent", "work", "work aloud"]
-"""What a step does: speaks long, briefly or after a while, says nothing, calls the tool, or speaks
-and calls it."""
+"""The kinds of steps: speak long, briefly or after a while, say nothing, call the tool, or speak
+and call it."""
 
 MODEL = {"start_playout", "playout_started", "tool_started", "step_finished", "step_progressed"}
 FAR = 80_000.0
 LIMIT = 10.0
-"""Of a step that goes on: it is looked at every tenth of it."""
+"""The limit for a step that makes progress, which is checked every tenth of it."""
 DECISION = 4.0
 SETTLED = 4
 """Words that count as an interruption where the end of the user's turn is decided."""
@@ -34,11 +34,11 @@ class Plan:
     path: CoveringPath
 
     def happens(self, *triggers: str) -> bool:
-        """Whether one of these comes in the path."""
+        """Whether one of these triggers is in the path."""
         return any(step.trigger in triggers for step in self.path.steps)
 
     def answers(self, fact: str) -> set[bool]:
-        """What the host says about a fact on the path."""
+        """The host's answers about a fact on the path."""
         return {step.host_facts[fact] for step in self.path.steps if fact in step.host_facts}
 
     @property
@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def text_only(self) -> bool:
-        """A step is `heard` that never asked for its playout, or has no first frame."""
+        """Whether a step is heard that never asked for playout, or has no first frame."""
         unasked = self.happens("playout_started") and not self.happens("start_playout")
         return unasked or False in self.answers("holdable")
 
@@ -55,8 +55,7 @@ class Plan:
     def lingers(self) -> bool:
         """The output does not report its end.
 
-        Then an interrupted step does not end by itself, and what was played counts as heard until
-        the limit.
+        Then an interrupted step does not end by itself, and counts as playing until the limit.
         """
         if self.happens("speaking_limit"):
             return True
@@ -73,7 +72,7 @@ class Plan:
 
     @property
     def stays_open(self) -> bool:
-        """The agent's hook does not end: a turn has no reply when its time is over, or another
+        """The agent's hook hangs, so that a turn has no reply when its time is up, or when another
         turn is committed."""
         rows = {step.row for step in self.path.steps}
         open_ = {"listening.turn_committed.1", "listening.report_after.0"} & rows
@@ -81,20 +80,20 @@ class Plan:
 
     @property
     def replies_to_tool(self) -> bool:
-        """The result of the tool is answered by another step."""
+        """Another step answers the tool's result."""
         taken = {step.row for step in self.path.steps}
         return "thinking.step_started.0" in taken
 
     @property
     def timers(self) -> dict[str, float]:
-        """Those that fire are in the order of the path, the others out of reach."""
+        """The timers that fire have the order of the path; the others are out of reach."""
         timers = dict.fromkeys(self.flow.timers, FAR)
         if self.happens("step_progressed"):
             timers |= {"thinking_limit": LIMIT, "speaking_limit": LIMIT}
         return timers | dict(self.path.timers or {})
 
     def none_due(self, at: int) -> bool:
-        """Nobody waits for words of the voice that ends here."""
+        """No transcript is awaited for the speech that ends here."""
         for step in self.path.steps[at + 1 :]:
             if step.trigger in ("user_started_speaking", "final_transcript", "endpointing_ended"):
                 return False
@@ -104,12 +103,12 @@ class Plan:
 
     @property
     def _settles(self) -> bool:
-        """The decision on words that have come ends without a turn."""
+        """Endpointing ends without a turn."""
         return self.happens("endpointing_ended") and self.happens("final_transcript")
 
     @property
     def turn_handling(self) -> dict[str, Any]:
-        """How LiveKit decides on interruptions and on the end of the user's turn."""
+        """LiveKit's options for interruptions and endpointing."""
         delay = DECISION if self._settles else FAR
         words = SETTLED if self._settles else 0
         return {
@@ -120,16 +119,16 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """How many words must be recognised in the state that asks for most."""
+        """The largest number of words that a state requires."""
         return max(state.tuning.min_words or 0 for state in self.flow.states.values())
 
     @property
     def words_that_interrupt(self) -> int:
-        """How many words must be recognised before a sound is an interruption; 0: not counted."""
+        """How many words make a sound an interruption; 0: words are not counted."""
         return max(self.words, SETTLED if self._settles else 0)
 
     def kind(self, at: int) -> Kind:
-        """What the step that starts here must be, for what comes before the next one."""
+        """The kind of the step that starts here, as required by the path up to the next one."""
         triggers = [step.trigger for step in self._until_next(at)]
         aloud = "start_playout" in triggers or "playout_started" in triggers
         if "tool_started" in triggers:

@@ -22,10 +22,10 @@ from .world import LiveKitWorld
 __all__ = ["Span", "Walk", "session_paths", "walk_path"]
 
 PATIENCE = 60.0
-"""Seconds of virtual time in which a cue must have caused its trigger."""
+"""Virtual seconds within which a cue must cause its trigger."""
 
 LONGEST = 10
-"""The most steps of a path; longer ones reach nothing more of the turn."""
+"""The maximum number of steps of a path; longer ones cover nothing more."""
 
 
 def session_paths(flow: Flow | str = "turn") -> Cover:
@@ -35,7 +35,7 @@ def session_paths(flow: Flow | str = "turn") -> Cover:
         flow: The flow, or its name or path.
 
     Returns:
-        The paths, and what no path reaches.
+        The paths, and the goals that no path reaches.
 
     Example:
         >>> from turnfsm.testing import session_paths
@@ -54,7 +54,7 @@ def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:
         flow: The flow, or its name or path.
 
     Returns:
-        The session, with what it did otherwise in `problems`.
+        The walk, with differences from the path in `problems`.
 
     Example:
         >>> from turnfsm.testing import session_paths, walk_path
@@ -68,7 +68,7 @@ def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:
 
 @attrs.frozen
 class Span:
-    """A span of time in which one state was held."""
+    """A span of time in one state."""
 
     start: float
     end: float
@@ -87,7 +87,7 @@ class Walk(Stage):
     """One path on one session.
 
     Attributes:
-        problems: Where the session differs from the path; empty if it does not.
+        problems: The differences from the path; empty if there are none.
         rows: The rows of the flow that the session took.
     """
 
@@ -97,7 +97,7 @@ class Walk(Stage):
         self.seen: list[Seen] = []
         self.matched: list[str] = []
         self.actor = Actor(self.plan)
-        self.ended, self.upto = 0.0, 0  # when the path was walked, and what was seen by then
+        self.ended, self.upto = 0.0, 0  # when the path ended, and the number of verdicts by then
         self._cursor = 0
         self._news = asyncio.Event()
         super().__init__(
@@ -111,7 +111,7 @@ class Walk(Stage):
         )
 
     def play(self) -> Outcome:  # type: ignore[override]
-        """Play in virtual time, on a loop of its own."""
+        """Play in virtual time, on its own loop."""
         self.outcome = run(super().play(PATIENCE), limit=10 * PATIENCE + 200_000.0)
         return self.outcome
 
@@ -121,7 +121,7 @@ class Walk(Stage):
 
     @property
     def spans(self) -> Iterator[Span]:
-        """The states that were held until the path's end, in their order."""
+        """The states until the path's end, in order."""
         start, state = 0.0, self.flow.initial
         for seen in self.seen[: self.upto]:
             verdict = seen.verdict
@@ -169,7 +169,8 @@ class Walk(Stage):
             self.problems.append(f"{step.trigger} ({step.row or step.verdict}) does not come")
 
     def _past(self, step: PathStep, state: str) -> bool:
-        """Read on in what was seen; True once the step is there. Nothing else may move."""
+        """Continue reading the verdicts. True once the step is there; no other trigger may be
+        taken."""
         while self._cursor < len(self.seen) and not self.problems:
             verdict = self.seen[self._cursor].verdict
             self._cursor += 1

@@ -1,8 +1,8 @@
-"""Which trigger can follow which in LiveKit.
+"""Defines which trigger can follow which in LiveKit.
 
-The proof of a flow allows anything at any moment. Real components are less free: a tool call
-begins in a step that holds the floor, what a step has pushed is heard at once, and an interruption
-is reported before anything else happens. Paths that follow these rules can be played on a real
+The proof of a flow allows any trigger at any moment. Real components are more restricted: a tool
+call begins in a step that holds the floor, pushed audio plays at once, and an interruption is
+reported before anything else happens. Paths that follow these rules can be played on a real
 session.
 """
 
@@ -20,21 +20,22 @@ __all__ = ["LiveKitWorld", "Memory"]
 
 @attrs.frozen
 class Memory:
-    """What decides on what can come next, and is no fact of the flow.
+    """The memory besides the flow's facts that decides which moves can come next.
 
     Attributes:
         must: Triggers that come before any other, in this order.
-        words: The user has said something that no turn holds yet.
-        due: A voice has ended, and words of it may come. The host waits for them, save where only
-            the application commits turns.
-        watched: The flow has asked whether the end of the turn is being decided, and it was.
+        words: There is a transcript that is in no turn yet.
+        due: Speech has ended, and its transcript may still arrive. The host waits for it, unless
+            only the application commits turns.
+        watched: The flow has asked whether endpointing is running, and it was.
         output: ``audio`` or ``text``, once it matters.
         asked: The step has asked whether its audio may be played.
         silent: The step only calls a tool.
-        tool: Whose call runs: ``own`` of the step that holds the floor, ``other`` of a speech that
-            gave the floor back, ``freed`` if its turn no longer waits, ``let go`` once interrupted.
+        tool: Whose call is running: ``own`` of the step that holds the floor, ``other`` of a speech
+            that returned the floor, ``freed`` if its turn no longer waits, ``let go`` once
+            interrupted.
         drained: A call has ended in this step.
-        pausable, holdable, interruptible: What the host has said; of the session, and of this step.
+        pausable, holdable, interruptible: The host's answers about the session and about this step.
     """
 
     must: tuple[str, ...] = ()
@@ -52,12 +53,12 @@ class Memory:
 
 
 class LiveKitWorld:
-    """An `Environment` for `cover`; tests/paths lists what it holds impossible, and why."""
+    """An `Environment` for `cover`. tests/paths lists what it excludes, and why."""
 
     start = Memory()
 
     def after(self, memory: Hashable, move: PathMove) -> Memory | None:
-        """What is remembered after a move; None if LiveKit does not make it."""
+        """The memory after a move; None if LiveKit cannot make it."""
         assert isinstance(memory, Memory)
         if memory.must:
             can = move.trigger == memory.must[0]
@@ -77,14 +78,14 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "holdable": _holdable(m, move) if "step_running" in move.before else False,
         "interruptible": m.interruptible if "step_running" in move.before else False,
         "endpointing": None if m.due and not m.watched and not m.words else deciding,
-        "results_at_hand": True,  # an output is there before anything can ask
+        "results_at_hand": True,  # an output arrives before a request is possible
         "manual_turns": False,
         "wordless": False,
         "model_replies": False,
         "answer_coming": False,
         "words_waiting": False,
         "effect_pending": False,
-        "agenda_open": False,  # no script leaves a result or an answer open
+        "agenda_open": False,  # no script leaves a result or an answer pending
         "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
     }
     return all(expected.get(fact) in (None, value) for fact, value in host_facts.items())
@@ -94,14 +95,14 @@ _QUICK = {"step_finished", "tool_started", "tool_ended", "reply", "interruptions
 
 
 def _too_late(m: Memory, move: PathMove) -> bool:
-    """Text, and a step that only calls a tool, are over in a moment."""
+    """A text-only step, or one that only calls a tool, is over immediately."""
     text = m.output == "text" and move.source == "speaking"
     brief = text or (m.silent and move.source == "thinking")
     return brief and not (m.must or move.trigger in _QUICK)
 
 
 def _with(m: Memory, **changes: Any) -> Memory:
-    """The memory with these changes; the same object if it has them already, as mostly."""
+    """The memory with these changes; usually the same object, as it has them already."""
     news = {name: value for name, value in changes.items() if getattr(m, name) != value}
     return attrs.evolve(m, **news) if news else m
 
@@ -117,7 +118,7 @@ def _answered(m: Memory, move: PathMove) -> Memory:
 
 
 def _holdable(m: Memory, move: PathMove) -> bool | None:
-    """The output gets audio and plays it at once. If it gets text, that is there at once."""
+    """The output plays audio at once. Text is delivered at once."""
     if move.trigger in ("start_playout", "user_started_speaking"):
         return True
     return m.output == "audio" if m.output else m.holdable
@@ -129,7 +130,7 @@ def _changed(m: Memory, move: PathMove) -> Memory:
 
 
 def _follow(m: Memory, move: PathMove) -> Memory:
-    """What the host's actions bring about before anything else can happen."""
+    """The consequences of the host's actions before anything else can happen."""
     follows = [f for action in move.actions for f in _FOLLOWS.get(action, _nothing)(m, move)]
     m = _with(m, must=(*m.must, *follows))
     if move.state != "listening" or m.must:
@@ -159,7 +160,8 @@ def _heard_before_asked(m: Memory, move: PathMove) -> bool:
 
 
 def _may_barge_in(m: Memory, move: PathMove) -> bool:
-    """LiveKit does not ask where it is forbidden; an answer without effect is not journalled."""
+    """LiveKit does not ask if a barge-in is forbidden; a verdict without effect is not
+    journaled."""
     allowed = m.interruptible is not False and move.host_facts.get("interruptible", True)
     effect = move.state != move.source or bool(move.actions)
     return _has(move, "user_speaking", "step_running") and allowed and effect
@@ -174,13 +176,14 @@ def _may_finish(m: Memory, move: PathMove) -> bool:
 
 
 def _may_hear_words(m: Memory, move: PathMove) -> bool:
-    """It takes a while: a step that winds down in silence is over then."""
+    """A transcript takes a while, and by then a step that winds down in silence is over."""
     brief = move.source == "interrupted" and not _has(move, "playout_started")
     return not _heard_before_asked(m, move) and not brief
 
 
 def _may_start_playout(m: Memory, move: PathMove) -> bool:
-    """A speech waits for the user to be quiet; who speaks later has its output held by then."""
+    """A speech waits for the user to be quiet. If the user speaks later, the output is held by
+    then."""
     quiet = not _has(move, "user_speaking") or _has(move, "output_held")
     first = move.source == "thinking" and not m.asked and not m.silent
     return first and quiet and m.output != "text" and m.holdable is not False
@@ -195,7 +198,7 @@ def _may_be_heard(m: Memory, move: PathMove) -> bool:
 
 def _may_interrupt_other(m: Memory, move: PathMove) -> bool:
     if move.source == "interrupted" and not _has(move, "playout_started"):
-        return False  # it is over before anything can come
+        return False  # it is over before anything else can happen
     return m.tool == "freed" or (m.tool == "other" and _has(move, "tools_running"))
 
 
@@ -204,15 +207,16 @@ def _may_commit(m: Memory, move: PathMove) -> bool:
 
 
 def _may_ask(m: Memory, move: PathMove) -> bool:
-    """A request lets the calls that are about to end do so: where no step holds the floor, its
-    own has it by then. Results of a background call are committed before anybody can ask."""
+    """Before a request, calls that are about to end do so. If no step holds the floor, the
+    request's own step has it by then. Results of a background call are committed before a request
+    is possible."""
     if move.source == "tool_running":
         return False
     return "result_uncommitted" not in move.before or (m.tool == "own" and m.drained)
 
 
 def _may_progress(m: Memory, move: PathMove) -> bool:
-    """Tokens come until the voice begins, then audio until it was heard."""
+    """Progress is tokens until playout starts, then audio until it was played."""
     if move.source == "speaking":
         return m.output == "audio"
     began = _has(move, "user_speaking") or _has(move, "playout_started") or m.asked
@@ -220,7 +224,8 @@ def _may_progress(m: Memory, move: PathMove) -> bool:
 
 
 def _tool_may_start(m: Memory, move: PathMove) -> bool:
-    """A model says its words first: as text they are there at once, as audio they come later."""
+    """A model gives its text before its calls: without audio it is delivered at once, as audio it
+    comes later."""
     early = "speaking" if m.output == "text" else "thinking"
     quiet = move.source == early and not m.tool and not _has(move, "user_speaking")
     return quiet and _has(move, "step_running")
@@ -265,7 +270,8 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
         v.source == "listening" or (v.verdict == "taken" and v.source != "speaking")
     ),
 }
-"""Trigger to whether it can come now; what is not here comes only after what brings it about."""
+"""For each trigger whether it can come now. A trigger that is not listed only follows from another
+one."""
 
 
 def _step_begins(m: Memory, move: PathMove) -> dict[str, Any]:
@@ -322,4 +328,4 @@ _FOLLOWS: dict[str, Callable[[Memory, PathMove], tuple[str, ...]]] = {
     "force_interrupt": lambda m, v: ("step_interrupted",),
     "release_tools": _tools_go,
 }
-"""What the host does to what follows at once."""
+"""The immediate consequences of the host's actions."""
