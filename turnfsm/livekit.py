@@ -24,6 +24,7 @@ from turnfsm.runtime.livekit import (
     on_interruption,
     once,
     recover_with,
+    rollout,
     turn_action,
 )
 from turnfsm.runtime.view.live import LiveView
@@ -43,6 +44,7 @@ __all__ = [
     "on_interruption",
     "once",
     "recover_with",
+    "rollout",
     "turn_action",
 ]
 

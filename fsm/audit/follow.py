@@ -7,14 +7,18 @@ from typing import Any, Protocol
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.machine import Machine
-from turnfsm.fsm.verdicts import Verdict
+from turnfsm.fsm.verdicts import Refused, Verdict
 
 from .events import Recorded
-from .rules.rule import AT_ONCE
+from .rules.rule import AT_ONCE, LONG
 
 __all__ = ["Follower", "SessionTriggers", "Triggers", "TurnTriggers"]
 
-Post = Callable[[str, Any], object]
+Post = Callable[[str, Any], Verdict | None]
+"""Decides on a trigger, with the ``of`` that it belongs to. None: the flow does not have it."""
+
+Otherwise = Callable[[Verdict, str], None]
+"""Gets what the flow has decided, and what the session did instead, in a sentence."""
 
 
 class Triggers(Protocol):
@@ -36,11 +40,13 @@ class TurnTriggers:
     its message is in the conversation.
 
     Args:
-        post: Decides on a trigger, with the ``of`` that it belongs to.
+        post: Decides on a trigger.
+        otherwise: Gets what the session did, and the flow has refused or decided otherwise.
     """
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: Post, otherwise: Otherwise = lambda verdict, did: None) -> None:
         self._post = post
+        self._otherwise = otherwise
         self._interruptible: dict[str, bool] = {}  # for each speech that is not done
         self._speculative: list[str] = []  # until the turn is committed
         self._queue: list[str] = []
@@ -50,16 +56,19 @@ class TurnTriggers:
         self._in_step = self._heard = self._cut = self._user_speaks = False
         self._words: float | None = None  # when the last transcript arrived that is in no turn yet
         self._spoke = self._answered = False  # since the last turn: speech, a reply to it
+        self._commit_of: tuple[float, Verdict] | None = None
+        self._now = 0.0
 
     def hear(self, event: Recorded) -> None:
         """Post the triggers of an event."""
+        self._now = event.t
         match event.name:
             case "user_state_changed":
                 self._user(event.text("new") == "speaking")
             case "agent_state_changed":
                 paused = (event.text("old"), event.text("new")) == ("speaking", "listening")
-                if paused and self._heard and self._user_speaks:
-                    self._post("barge_in", None)
+                if paused and self._user_speaks and self._heard and self._holder is not None:
+                    self._ask("barge_in", "the user has interrupted")
             case "user_input_transcribed":
                 self._words = event.t
                 self._post("final_transcript", None)
@@ -94,6 +103,13 @@ class TurnTriggers:
             **dict.fromkeys(usual, True),
         }
 
+    def _ask(self, request: str, did: str, of: Any = None) -> Verdict | None:
+        """Post a request that the session has granted."""
+        verdict = self._post(request, of)
+        if isinstance(verdict, Refused):
+            self._otherwise(verdict, did)
+        return verdict
+
     def _user(self, speaks: bool) -> None:
         if speaks != self._user_speaks:
             self._user_speaks = speaks
@@ -107,27 +123,33 @@ class TurnTriggers:
         words = None if self._answered else self._words
         if words is not None and event.text("source") != "say" and event.t - words < AT_ONCE:
             self._speculative.append(speech)
-            self._post("preemptive_generation", None)
+            self._ask("preemptive_generation", "the model was asked before the turn was committed")
             return
-        if event.text("source") != "say":
-            if words is not None:
-                self._commit()
-            elif self._spoke and not self._user_speaks:  # a realtime model: no transcript yet
+        if words is not None and event.text("source") != "say":
+            self._commit()
+        elif event.text("source") != "say" and self._commit_of is None:
+            if self._spoke and not self._user_speaks:  # a realtime model: no transcript yet
                 self._answered = True
-            self._post("reply", None)
+            reply = self._ask("reply", "the model was asked")
+            if reply is not None and "request_with_results" in reply.actions:
+                self._otherwise(reply, "the model was asked without the results")
         self._queue.append(speech)
         self._pass_floor_on()
 
     def _commit(self) -> None:
         self._answered = True
-        self._post("turn_committed", None)
+        verdict = self._ask("turn_committed", "the turn was answered")
+        self._commit_of = (self._now, verdict) if verdict else None
 
     def _message(self) -> None:
         if self._words is None:  # typed, or given by the application
             return
         if not self._answered:
             self._commit()
-        self._words, self._spoke, self._answered = None, False, False
+        if self._commit_of is not None and self._now - self._commit_of[0] > LONG:
+            waited = self._now - self._commit_of[0]
+            self._otherwise(self._commit_of[1], f"the turn waited for {waited:.1f} s")
+        self._words, self._spoke, self._answered, self._commit_of = None, False, False, None
         self._post("turn_asked", None)
         self._queue += self._speculative
         self._speculative.clear()
@@ -166,14 +188,19 @@ class TurnTriggers:
 
     def _playback_started(self) -> None:
         self._heard = True
-        if self._holder is None and self._speculative:  # it waits for a late message
-            self._queue.append(self._speculative.pop(0))
+        if self._holder is None:  # its message comes late, or it has called its tools first
+            self._queue = [*self._speculative[:1], *self._in_tools[-1:]][:1]
+            for speech in self._queue:
+                waiting = self._speculative if speech in self._speculative else self._in_tools
+                waiting.remove(speech)
             self._pass_floor_on()
         elif self._cut and self._queue:
             self._end_step()
         if self._holder is not None:
             self._cut = False
-            self._post("start_playout", self._holder)
+            verdict = self._ask("start_playout", "the agent spoke", self._holder)
+            if verdict and "start_output" not in verdict.actions:
+                self._otherwise(verdict, "the agent spoke")
             self._post("playout_started", self._holder)
 
     def _playback_finished(self, cut: bool) -> None:
@@ -265,10 +292,12 @@ class Follower:
         self._answer()
         return self._machine.ask(trigger)
 
-    def _post(self, trigger: str, of: Any) -> None:
-        if trigger in self.flow.triggers:
-            self._decide(trigger, of)
-            self._fire_late()
+    def _post(self, trigger: str, of: Any) -> Verdict | None:
+        if trigger not in self.flow.triggers:
+            return None
+        verdict = self._decide(trigger, of)
+        self._fire_late()
+        return verdict
 
     def _fire_late(self) -> None:
         """Fire a due timer as soon as its guard holds."""
@@ -276,7 +305,7 @@ class Follower:
             del self._late[timer]
             self._decide(timer, None)
 
-    def _decide(self, trigger: str, of: Any) -> None:
+    def _decide(self, trigger: str, of: Any) -> Verdict:
         self._answer()
         verdict = self._machine.step(trigger, of)
         self.said[trigger] = (self._now, verdict)
@@ -285,6 +314,7 @@ class Follower:
             self._late.clear()
             self._arm(self._machine.timers)
         self._arm(verdict.restarts)
+        return verdict
 
     def _answer(self) -> None:
         known = self._triggers.host_facts()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -17,6 +17,9 @@ from .turn_tables import outages, turn_rows
 
 __all__ = ["report_html", "report_json", "report_markdown", "report_text"]
 
+Groups: TypeAlias = Mapping[str, Figures]
+
+_NO_GROUPS: Groups = {}
 _NONE = "-"
 
 
@@ -27,11 +30,12 @@ class _Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def report_text(figures: Figures) -> str:
+def report_text(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
     """Format figures for a terminal.
 
     Args:
         figures: The figures.
+        groups: The figures of each group of a `rollout`.
 
     Returns:
         The text.
@@ -43,7 +47,7 @@ def report_text(figures: Figures) -> str:
         '1 conversation, 17.0 s'
     """
     parts = [_title(figures)]
-    for table in _tables(figures):
+    for table in _tables(figures, groups):
         lines = (table.head, *table.rows)
         widths = [max(len(row[n]) for row in lines) for n in range(len(table.head))]
         parts.append(table.title)
@@ -55,11 +59,12 @@ def report_text(figures: Figures) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def report_markdown(figures: Figures) -> str:
+def report_markdown(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
     """Format figures as Markdown.
 
     Args:
         figures: The figures.
+        groups: The figures of each group of a `rollout`.
 
     Returns:
         The Markdown.
@@ -71,18 +76,19 @@ def report_markdown(figures: Figures) -> str:
         True
     """
     parts = [f"# {_title(figures).strip()}", ""]
-    for table in _tables(figures):
+    for table in _tables(figures, groups):
         parts += [f"## {table.title}", "", _row(table.head)]
         parts.append(_row(["---"] + ["---:"] * (len(table.head) - 1)))
         parts += [*map(_row, table.rows), ""]
     return "\n".join(parts)
 
 
-def report_html(figures: Figures) -> str:
+def report_html(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
     """Format figures as an HTML page in one file.
 
     Args:
         figures: The figures.
+        groups: The figures of each group of a `rollout`.
 
     Returns:
         The page.
@@ -94,7 +100,7 @@ def report_html(figures: Figures) -> str:
         '<!doctype html>'
     """
     body = [f"<h1>{escape(_title(figures).strip())}</h1>"]
-    for table in _tables(figures):
+    for table in _tables(figures, groups):
         head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.head)
         rows = "".join(
             f'<tr><th scope="row">{escape(row[0])}</th>'
@@ -109,11 +115,12 @@ def report_html(figures: Figures) -> str:
     return html_page("turnfsm report", "\n".join(body))
 
 
-def report_json(figures: Figures) -> str:
+def report_json(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
     """Format figures as JSON, unrounded, with times in seconds.
 
     Args:
         figures: The figures.
+        groups: The figures of each group of a `rollout`.
 
     Returns:
         The JSON.
@@ -125,7 +132,8 @@ def report_json(figures: Figures) -> str:
         >>> json.loads(report_json(measure(read_journal("journal.jsonl"))))["journals"]
         1
     """
-    return json.dumps(_plain(figures), indent=2)
+    each = {"groups": {name: _plain(one) for name, one in groups.items()}} if groups else {}
+    return json.dumps(_plain(figures) | each, indent=2)
 
 
 def _title(figures: Figures) -> str:
@@ -133,7 +141,9 @@ def _title(figures: Figures) -> str:
     return f"{figures.journals} {many}, {figures.seconds:.1f} s\n"
 
 
-def _tables(figures: Figures) -> Iterable[_Table]:
+def _tables(figures: Figures, groups: Groups) -> Iterable[_Table]:
+    if len(groups) > 1:
+        yield _compared(groups)
     yield _latencies(figures)
     yield _rates(figures)
     yield _panel(figures)
@@ -159,6 +169,33 @@ def _tables(figures: Figures) -> Iterable[_Table]:
         named = {f"{trigger} in {state}": n for (trigger, state), n in figures.refusals.items()}
         yield _Table("Refusals", ("trigger", "count"), _counted(named))
     yield _states(figures)
+
+
+def _compared(groups: Groups) -> _Table:
+    """What callers notice, by group."""
+
+    def of(value: Callable[[Figures], str]) -> tuple[str, ...]:
+        return tuple(map(value, groups.values()))
+
+    def quantile(name: str, of: Callable[[Figures], Iterable[float]]) -> Callable[[Figures], str]:
+        return lambda one: _seconds(getattr(summarize(of(one)), name, None))
+
+    rows = (
+        ("conversations", *of(lambda one: str(one.journals))),
+        ("response, p50", *of(quantile("p50", lambda one: one.responses))),
+        ("response, p90", *of(quantile("p90", lambda one: one.responses))),
+        ("stop, p50", *of(quantile("p50", lambda one: one.stops))),
+        ("yielded within 2 s", *of(lambda one: _percent(one.yield_rate))),
+        ("silences", *of(lambda one: str(len(one.silences)))),
+        ("silent, share of the time", *of(_silent)),
+        ("overlaps", *of(lambda one: str(len(one.overlaps)))),
+    )
+    return _Table("Groups", ("", *groups), rows)
+
+
+def _silent(figures: Figures) -> str:
+    seconds = sum(silence.seconds for silence in figures.silences)
+    return _percent(seconds / figures.seconds if figures.seconds else None)
 
 
 _SECONDS = ("count", "mean", "p50", "p90", "p99", "max")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -36,13 +37,23 @@ def report(
         typer.Option("-o", "--output", metavar="FILE", help="Write the report to FILE."),
     ] = None,
 ) -> None:
-    """Measure conversations: latencies, interruptions, silences and their causes, states."""
+    """Measure conversations: latencies, interruptions, silences and their causes, states.
+
+    Sessions of a `rollout` are also shown by group.
+    """
     from turnfsm.fsm import metrics
     from turnfsm.fsm.journal import read_journal
 
-    measured = [metrics.measure(read_journal(path), silence=silence) for path in journals]
+    measured, groups = [], defaultdict(list)
+    for path in journals:
+        journal = read_journal(path)
+        measured.append(metrics.measure(journal, silence=silence))
+        for note in journal.notes:
+            if note.kind == "rollout":
+                groups[str(note.data.get("group"))].append(measured[-1])
     write = getattr(metrics, f"report_{format.value}")
-    text = write(metrics.Figures.over(measured)).rstrip() + "\n"
+    each = {name: metrics.Figures.over(groups[name]) for name in sorted(groups)}
+    text = write(metrics.Figures.over(measured), each).rstrip() + "\n"
     if output is None:
         print(printable(text), end="")
     else:

@@ -11,6 +11,7 @@ check(strict=False)  # before anything below imports a name that may be missing
 from .errors import SpeechInterrupted  # noqa: E402
 from .event_recorder import EventRecorder  # noqa: E402
 from .overrides import TurnContext  # noqa: E402
+from .rollout import rollout  # noqa: E402
 from .session import TurnSession  # noqa: E402
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "on_interruption",
     "once",
     "recover_with",
+    "rollout",
     "turn_action",
 ]

@@ -8,6 +8,7 @@ import json
 import logging
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +20,7 @@ from turnfsm.runtime.journal.sinks import new_file
 
 from .overrides import closed_by, failure_of
 
-__all__ = ["EventRecorder"]
+__all__ = ["EventRecorder", "SessionEvents"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -44,38 +45,26 @@ _EVENTS = (
 )
 
 
-class EventRecorder:
-    """Records the events of a session for `turnfsm audit`. Works with any `AgentSession`.
-
-    It stores no text of the conversation, only a keyed hash of each word, so that the audit can see
-    whether words were lost. The key is not stored.
+class SessionEvents(ABC):
+    """Listens to the public events of a session. Works with any `AgentSession`.
 
     Args:
         session: An `AgentSession`, before it is started.
-        target: The path of a new file, or an open text file.
-
-    Raises:
-        JournalError: The file exists or cannot be created.
-
-    Example:
-        >>> import io
-        >>> from livekit.agents import AgentSession
-        >>> from turnfsm.livekit import EventRecorder
-        >>> session = AgentSession()
-        >>> recorder = EventRecorder(session, io.StringIO())  # before session.start(agent)
     """
 
-    def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
-        self._file = _opened(target)
+    def __init__(self, session: AgentSession[Any]) -> None:
         self._key = secrets.token_bytes(32)
         self._began = time.time()
         self._session = session
         self._output: Any = None
         self._open: set[Any] = set()
-        self._write({"events": 1, "livekit": LIVEKIT, "started_at": round(self._began, 3)})
         self._watch_close()
         for name in _EVENTS:
             session.on(name, self._listener(name))  # type: ignore[arg-type]
+
+    @abstractmethod
+    def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
+        """An event, `t` seconds after the beginning, without the words of the conversation."""
 
     def _listener(self, name: str) -> Callable[[Any], None]:
         def heard(event: Any) -> None:
@@ -143,17 +132,7 @@ class EventRecorder:
         ]
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
-        self._write({"t": round(time.time() - self._began, 6), "event": name, **fields})
-
-    def _write(self, record: Mapping[str, Any]) -> None:
-        if self._file is None:
-            return
-        try:
-            self._file.write(json.dumps(record) + "\n")
-            self._file.flush()
-        except (OSError, ValueError) as exc:  # the conversation goes on without the recording
-            logger.error("the recording of events has stopped: %s", exc)
-            self._file = None
+        self.take(round(time.time() - self._began, 6), name, fields)
 
     # -- what is recorded of each event
 
@@ -216,19 +195,60 @@ class EventRecorder:
         return closed.fields()
 
 
-_FIELDS: dict[str, Callable[[EventRecorder, Any], dict[str, Any] | None]] = {
-    "agent_state_changed": EventRecorder._state,
-    "user_state_changed": EventRecorder._state,
-    "user_input_transcribed": EventRecorder._transcript,
-    "conversation_item_added": EventRecorder._item,
-    "agent_false_interruption": EventRecorder._resumed,
-    "speech_created": EventRecorder._speech,
-    "tool_execution_updated": EventRecorder._tool,
-    "function_tools_executed": EventRecorder._executed,
-    "metrics_collected": EventRecorder._metrics,
-    "error": EventRecorder._on_error_event,
-    "close": EventRecorder._close,
+_FIELDS: dict[str, Callable[[SessionEvents, Any], dict[str, Any] | None]] = {
+    "agent_state_changed": SessionEvents._state,
+    "user_state_changed": SessionEvents._state,
+    "user_input_transcribed": SessionEvents._transcript,
+    "conversation_item_added": SessionEvents._item,
+    "agent_false_interruption": SessionEvents._resumed,
+    "speech_created": SessionEvents._speech,
+    "tool_execution_updated": SessionEvents._tool,
+    "function_tools_executed": SessionEvents._executed,
+    "metrics_collected": SessionEvents._metrics,
+    "error": SessionEvents._on_error_event,
+    "close": SessionEvents._close,
 }
+
+
+class EventRecorder(SessionEvents):
+    """Records the events of a session for `turnfsm audit`. Works with any `AgentSession`.
+
+    It stores no text of the conversation, only a keyed hash of each word, so that the audit can see
+    whether words were lost. The key is not stored.
+
+    Args:
+        session: An `AgentSession`, before it is started.
+        target: The path of a new file, or an open text file.
+
+    Raises:
+        JournalError: The file exists or cannot be created.
+
+    Example:
+        >>> import io
+        >>> from livekit.agents import AgentSession
+        >>> from turnfsm.livekit import EventRecorder
+        >>> session = AgentSession()
+        >>> recorder = EventRecorder(session, io.StringIO())  # before session.start(agent)
+    """
+
+    def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
+        self._file = _opened(target)
+        super().__init__(session)
+        self._write({"events": 1, "livekit": LIVEKIT, "started_at": round(self._began, 3)})
+
+    def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
+        """Write an event."""
+        self._write({"t": t, "event": name, **fields})
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(json.dumps(record) + "\n")
+            self._file.flush()
+        except (OSError, ValueError) as exc:  # the conversation goes on without the recording
+            logger.error("the recording of events has stopped: %s", exc)
+            self._file = None
 
 
 def _opened(target: str | Path | IO[str]) -> IO[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
@@ -93,6 +94,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         view: Show the session on a page in the browser while it runs. True means
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
+        observe: Decide nothing: make an unchanged `AgentSession`, and follow it with the flow. The
+            journal has what the flow decides, and a note ``otherwise`` for each thing that the
+            session did and the flow has refused or decided otherwise. Only `flow`, `timers`,
+            `limits`, `sinks` and `view` count then, and methods of a subclass do not.
         strict: Raise if this livekit-agents lacks anything that turnfsm needs, or is outside the
             supported range. False: run without the features that it lacks; see `missing_features`.
         options: The arguments of `AgentSession`.
@@ -111,6 +116,15 @@ class TurnSession(GovernedSession[Userdata_T]):
         ('listening', 60.0)
     """
 
+    if not TYPE_CHECKING:  # to a checker it is this class in either case
+
+        def __new__(cls, *args: Any, observe: bool = False, **options: Any) -> Any:
+            if not observe:
+                return super().__new__(cls)
+            from .observed import observed_session  # it brings the audit
+
+            return observed_session(**options)
+
     @shows_options_of(AgentSession.__init__)
     def __init__(
         self,
@@ -128,6 +142,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         audit: bool = False,
         publish_state: bool = False,
         view: LiveView | bool | str | None = None,
+        observe: bool = False,
         strict: bool = True,
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
@@ -391,3 +406,6 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)
         self._reports = Reports(self, self._conductor, self.ledger, self._keeping)
+
+
+TurnSession.__new__.__signature__ = inspect.signature(TurnSession.__init__)  # type: ignore[attr-defined]

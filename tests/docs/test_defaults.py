@@ -31,6 +31,7 @@ NAMED = {
     "cancel_tool_reply()": FunctionToolsExecutedEvent.cancel_tool_reply,
     "await ctx.commit_point()": TurnContext.commit_point,
     'TurnSession(proof="warn")': TurnSession,
+    "TurnSession(observe=True)": TurnSession,
 }
 """What is no line of code by itself."""
 

@@ -96,6 +96,13 @@ def test_a_finding_names_the_line_of_the_flow_that_decides_otherwise(failing: Sc
             assert line.startswith(f"{decision.what.split()[0].rstrip(':')}:")
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/observe.md"])
+def test_the_pages_show_what_the_audit_prints(page: str) -> None:
+    """With the lines of the flow as they are now."""
+    first = audited(scenario("S5-turn")).findings[0]
+    assert "\n".join(first.lines()) in Path(page).read_text(encoding="utf-8")
+
+
 def test_a_flow_of_your_own_decides_with_its_own_lines(tmp_path: Path) -> None:
     """Also where it does what the stock session did: then the line says so."""
     mine = tmp_path / "mine.yaml"

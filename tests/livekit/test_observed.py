@@ -1,0 +1,184 @@
+"""`TurnSession(observe=True)` does what `AgentSession` does, and says what the flow decides."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit.agents import AgentSession
+
+from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal
+from turnfsm.fsm.journal import Journal, replay
+from turnfsm.livekit import EventRecorder, TurnSession, rollout
+from turnfsm.runtime.cli import main
+from turnfsm.runtime.compare import Scenario
+from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
+from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
+
+Make = Callable[..., AgentSession[Any]]
+
+
+def played(scene: Scenario, make: Make) -> tuple[list[dict[str, Any]], AgentSession[Any]]:
+    """The public events of a scenario, without what is new each time, and its session."""
+    sessions: list[AgentSession[Any]] = []
+    events = io.StringIO()
+
+    def made(**options: Any) -> AgentSession[Any]:
+        sessions.append(make(**options))
+        EventRecorder(sessions[-1], events)
+        return sessions[-1]
+
+    made.__signature__ = inspect.signature(AgentSession)  # type: ignore[attr-defined]
+    scene.play(made)  # type: ignore[arg-type]
+    new = ("id", "speech", "words", "started_at")
+    told = [json.loads(line) for line in events.getvalue().splitlines()]
+    return [{k: v for k, v in event.items() if k not in new} for event in told], sessions[0]
+
+
+def observed(**options: Any) -> AgentSession[Any]:
+    return TurnSession(observe=True, **options)
+
+
+def otherwise(scene: Scenario) -> list[tuple[float, str, str]]:
+    """What the flow would have decided otherwise: when, what the session did, the decision."""
+    _, session = played(scene, observed)
+    notes = session.turn.journal.notes("otherwise")  # type: ignore[attr-defined]
+    return [(round(note.t, 2), note.data["did"], note.data["decided"]) for note in notes]
+
+
+@pytest.mark.parametrize("id", ["C2", "C3", "C6", "S1", "S2.3", "S3", "S5", "S6", "S2s.5", "P2"])
+def test_an_observed_session_does_what_an_agent_session_does(id: str) -> None:
+    """Each event, at its moment."""
+    theirs, _ = played(scenario(id), AgentSession)
+    ours, session = played(scenario(id), observed)
+    assert ours == theirs
+    assert len(theirs) > 5
+    assert not isinstance(session, TurnSession)
+
+
+def test_the_journal_says_what_the_flow_decides_otherwise_and_where() -> None:
+    """A speculative reply is refused, and a turn that waits for a tool is answered at once."""
+    assert otherwise(scenario("S1")) == [
+        (
+            6.8,
+            "the model was asked before the turn was committed",
+            "preemptive_generation refused in tool_running: tool_running refuses it",
+        ),
+        (
+            11.3,
+            "the turn waited for 4.2 s",
+            "turn_committed: tool_running -> listening / unblock_tools, release_tools, answer_turn",
+        ),
+    ]
+    _, session = played(scenario("S1"), observed)
+    notes = session.turn.journal.notes("otherwise")  # type: ignore[attr-defined]
+    line, column = map(int, next(notes).data["at"].removeprefix("turn.yaml:").split(":"))
+    page = load_flow("turn").source.page  # type: ignore[union-attr]
+    assert page.line(line)[column - 1 :].startswith("tool_running:")
+
+
+def test_the_page_shows_these_notes() -> None:
+    """As the loop on docs/adopt.md prints them."""
+    _, session = played(scenario("S1"), observed)
+    page = Path("docs/adopt.md").read_text(encoding="utf-8")
+    for note in session.turn.journal.notes("otherwise"):  # type: ignore[attr-defined]
+        told = f"{note.t:.2f} s  {note.data['did']}; {note.data['at']}: {note.data['decided']}"
+        assert told in page
+
+
+@pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
+def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
+    """But for a turn that waits for a tool, which a stock session answers late."""
+    late = ["the model was asked before the turn was committed", "the turn waited for 2.6 s"]
+    assert [did for _, did, _ in otherwise(right)] == (late if right.id == "D5" else [])
+
+
+@pytest.mark.parametrize("failing", [s for s in SCENARIOS if s.failure == "A"], ids=lambda s: s.id)
+def test_a_speculation_while_a_tool_runs_is_refused(failing: Scenario) -> None:
+    """The class A of docs/failures.md."""
+    assert any("preemptive_generation refused" in decided for _, _, decided in otherwise(failing))
+
+
+def told(file: Path, make: Make, **options: Any) -> Journal:
+    """The journal of a short conversation."""
+
+    def made(**theirs: Any) -> AgentSession[Any]:
+        return make(**theirs, sinks=[JsonlSink(file)], **options)
+
+    made.__signature__ = inspect.signature(AgentSession)  # type: ignore[attr-defined]
+    user = ScriptedUser().says("hello", at=1.0).says("goodbye", at=5.0)
+    Stage(made, user=user, llm=ScriptedLLM({"hello": "Hello.", "goodbye": "Bye."})).run(10.0)  # type: ignore[arg-type]
+    return read_journal(file)
+
+
+def test_the_journal_of_an_observed_session_is_one_of_its_flow(tmp_path: Path) -> None:
+    """It is decided again in the same way, and ends with the close."""
+    journal = told(tmp_path / "a.jsonl", observed)
+    assert replay(journal, load_flow("turn")) is None
+    states = [entry.verdict.dest for entry in journal.entries if entry.verdict.entered]
+    assert states.count("speaking") == 2
+    assert [note.kind for note in journal.notes] == ["rollout", "closed"]
+
+
+async def test_an_observed_session_takes_the_arguments_of_a_governed_one() -> None:
+    """Those that only govern are left out; one that is misspelt is an error as always."""
+    session = observed(session_id="room", audit=True, timers={"settle": 1.0})
+    assert session.turn.state == "listening"  # type: ignore[attr-defined]
+    assert session.timers["settle"] == 1.0  # type: ignore[attr-defined]
+    session.turn.expect("digits", length=4)  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="tmers"):
+        observed(tmers={})
+
+
+async def test_a_rollout_governs_its_share_and_keeps_a_session_in_its_group() -> None:
+    """The same id is always in the same group, and stays governed when the share grows."""
+    ids = [f"room-{n}" for n in range(400)]
+
+    def governed(share: float) -> set[str]:
+        new = rollout(share)
+        return {id for id in ids if isinstance(new(session_id=id), TurnSession)}
+
+    tenth, half = governed(0.1), governed(0.5)
+    assert 20 <= len(tenth) <= 60
+    assert 160 <= len(half) <= 240
+    assert tenth < half
+    assert governed(0.1) == tenth
+    assert isinstance(rollout(1.0)(), TurnSession)
+    assert not isinstance(rollout(0.0)(), TurnSession)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, "0.1", None, True, float("nan")])
+def test_a_share_is_a_number_from_0_to_1(share: Any) -> None:
+    with pytest.raises(TurnfsmError, match=r"a share cannot be .*; give a number from 0 to 1"):
+        rollout(share)
+
+
+def test_report_has_both_groups_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what callers notice."""
+    files = [str(tmp_path / f"{n}.jsonl") for n in range(3)]
+    for file, share in zip(files, (1.0, 0.0, 0.0), strict=True):
+        told(Path(file), rollout(share))
+    with pytest.raises(SystemExit):
+        main(("report", *files))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    at = lines.index(["Groups"])
+    assert lines[at + 1] == ["governed", "observed"]
+    assert lines[at + 2] == ["conversations", "1", "2"]
+    response, *medians = lines[at + 3][0], lines[at + 3][2], lines[at + 3][4]
+    assert response == "response,"
+    assert all(0.2 < float(seconds) < 2.0 for seconds in medians)
+    with pytest.raises(SystemExit):
+        main(("report", *files, "--format", "json"))
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert {name: group["journals"] for name, group in groups.items()} == {
+        "governed": 1,
+        "observed": 2,
+    }
+    assert groups["observed"]["response_latency"]["count"] == 4
