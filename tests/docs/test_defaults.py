@@ -23,7 +23,7 @@ ROWS = [
     if line.startswith("| ") and not line.startswith(("| what", "| ---", "| **"))
 ]
 SWITCHES = [code for row in ROWS for code in re.findall(r"`([^`]+)`", row[2])]
-SESSIONS = [code for code in SWITCHES if code.startswith("TurnSession(") and "proof" not in code]
+SESSIONS = [code for code in SWITCHES if re.match(r"TurnSession\((?!proof|observe)", code)]
 DECORATORS = [code for code in SWITCHES if code.startswith("@")]
 LINES = [code for code in SWITCHES if re.match(r"[a-z_]+: ", code)]
 NAMED = {
