@@ -1,0 +1,83 @@
+"""docs/hosts.md: its table is that of the ports, its code runs, and it names what exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from turnfsm.host import Conductor
+from turnfsm.runtime.conversation.floor import Floor
+from turnfsm.runtime.conversation.replies import Replies
+from turnfsm.runtime.conversation.tool_calls import ToolCalls
+from turnfsm.runtime.conversation.user_turns import UserTurns
+from turnfsm.runtime.conversation.utterance import Utterance
+from turnfsm.testing import conformance
+
+ROOT = Path(__file__).parents[2]
+PORTS = ROOT / "runtime" / "conversation" / "ports.py"
+PARTS: dict[str, object] = {
+    "": Conductor,
+    "floor": Floor(lambda *_: None, lambda _: None, lambda _: None, lambda _: None),
+    "replies": Replies,
+    "tools": ToolCalls,
+    "turns": UserTurns,
+    "utterance": Utterance,
+}
+PAGE = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+
+
+def _protocols() -> Iterator[ast.ClassDef]:
+    for node in ast.parse(PORTS.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
+            yield node
+
+
+def _rows(port: ast.ClassDef) -> Iterator[str]:
+    for member, after in zip(port.body, [*port.body[1:], None], strict=True):
+        if isinstance(member, ast.FunctionDef):
+            call = "" if member.decorator_list else f"({_arguments(member)})"
+            name, text = f"{member.name}{call}", ast.get_docstring(member) or ""
+        elif isinstance(member, ast.AnnAssign) and isinstance(after, ast.Expr):
+            name, text = ast.unparse(member.target), ast.literal_eval(after.value)
+        else:
+            continue
+        said = " ".join(text.partition("\n\n")[0].split()).replace("``", "`")
+        yield f"| `{port.name}` | `{name}` | {said} |"
+
+
+def _arguments(method: ast.FunctionDef) -> str:
+    names = method.args
+    return ", ".join(one.arg for one in [*names.args[1:], *names.kwonlyargs])
+
+
+def test_the_table_is_that_of_the_ports() -> None:
+    """If it is not: the table below is the one to write."""
+    wanted = [row for port in _protocols() for row in _rows(port)]
+    shown = [line for line in PAGE.splitlines() if re.match(r"\| `[A-Z]\w+` \|", line)]
+    assert shown == wanted, "\n".join(wanted)
+
+
+def test_each_report_that_it_names_exists() -> None:
+    """The conductor has it, or the part that is named."""
+    named = re.findall(r"`(?:await )?conductor\.(?:(\w+)\.)?(\w+)[(`]", PAGE)
+    assert len(named) > 20
+    lacking = [(part, name) for part, name in named if not hasattr(PARTS[part], name)]
+    assert lacking == []
+
+
+def test_its_code_runs() -> None:
+    """Each block of Python, one after the other, as one file."""
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    names: dict[str, object] = {"play": lambda talk: _play(talk)}
+    exec(compile(code, "docs/hosts.md", "exec"), names)
+    test = names["test_my_host"]
+    assert callable(test)
+    test("an answer")
+
+
+def _play(talk: conformance.Talk) -> conformance.Played:
+    from livekit_host import on_livekit
+
+    return on_livekit(talk)
