@@ -253,7 +253,9 @@ class Restless:
         return f"no timer leaves {state}" + (f": {', '.join(why)}" if why else "")
 
     def _refused(self, state: str, timer: str, spot: int) -> str:
-        program, host = self.model.program, self.model.host_facts(state, timer) & ~self.denied
+        program = self.model.program
+        host = self.model.host_facts(state, timer) & ~self.denied & ~self.granted
+        spot |= self.granted
         if self.seconds[timer] == inf:
             return f"{timer} is never"
         for facts in subsets(host):

@@ -1,9 +1,10 @@
 """The property `no_silence_longer_than`: a user who waits for the agent hears something in time.
 
-The user waits while their turn is open, a step holds the floor, a tool call blocks the turn, or its
-results wait for their reply. Nothing is heard meanwhile until audio begins, or until the flow lets
-the agent say a text. What the user's own voice holds back or pauses does not count: the properties
-of a ready reply bound that. A step that was cut off is not waited for.
+The user waits while their turn is open, a step holds the floor, a tool call blocks the turn, or the
+results are there and the step that uses them has not started. The silence ends when audio starts,
+or when the flow chooses an action that says a text. Output that is held or paused because of the
+user's voice does not count: `no_dead_floor` bounds that time. A step that was interrupted is not
+waited for.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
         f"something is heard within {in_words(seconds)}",
         lambda node: waits(node) and not node & voice,
         lambda state, actions: bool(says & {*actions}),
-        comes("playout_started", "turn_committed"),
+        comes("turn_committed"),
         builtin=False,
         at_most=seconds,
         free=voice,

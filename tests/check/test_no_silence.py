@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import attrs
@@ -9,6 +10,7 @@ import pytest
 
 from turnfsm.fsm import Flow, parse_flow
 from turnfsm.fsm.check import Report, check_file, check_flow
+from turnfsm.fsm.flow import Transition
 
 HEAD = "flow: mine\nextends: turn\n"
 SECTION = "never_silent: {after: 4, say: Still with you., give_up: Please say it again.}\n"
@@ -58,6 +60,15 @@ def test_fillers_alone_do_not_prove_it() -> None:
     assert "step_started (of step 2) -> thinking" in way
 
 
+def test_the_documentation_shows_what_is_printed() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
+    (text,) = (t for t in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if NAME in t)
+    flow, findings = parse_flow(text, "mine.yaml")
+    assert flow is not None, findings
+    (finding,) = check_flow(flow).findings
+    assert finding.render() in page
+
+
 def test_a_longer_timer_is_found_with_its_seconds() -> None:
     place, message, remedy, _ = refuted(check_flow(flow_of(f"{SECTION}timers: {{quiet: 6}}\n")))
     assert place == "mine.yaml:3:16"
@@ -86,17 +97,10 @@ def without(flow: Flow, state: str) -> Flow:
 def restarted(flow: Flow, state: str, trigger: str) -> Flow:
     """What is not heard starts the timer again."""
     body = flow.states[state]
-    (row,) = body.on.get(trigger, ()) or parse_row()
+    (row,) = body.on.get(trigger, (Transition(),))
     again = attrs.evolve(row, restarts=(*row.restarts, "quiet"))
     on = {**body.on, trigger: (again,)}
     return attrs.evolve(flow, states={**flow.states, state: attrs.evolve(body, on=on)})
-
-
-def parse_row() -> tuple[object, ...]:
-    """A transition that does nothing."""
-    from turnfsm.fsm.flow import Transition
-
-    return (Transition(),)
 
 
 @pytest.mark.exhaustive
