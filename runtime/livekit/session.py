@@ -21,8 +21,8 @@ from turnfsm.runtime.arguments import check_ledger, check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
-from turnfsm.runtime.conversation.kept_conversation import KeptConversation
 from turnfsm.runtime.conversation.session_turn import SessionTurn
+from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
@@ -35,7 +35,6 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
-from .kept_items import KeptItems
 from .known_tools import check_questions_about, parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .missing import require_livekit
@@ -50,6 +49,7 @@ from .overrides import LEFT_OUT, GovernedSession
 from .reports import Reports
 from .restoring import restore
 from .seconds import Seconds
+from .stored_items import StoredItems
 from .tuning import Tuner
 from .turn_detection import require_turn_detection, warn_of_turn_detection
 
@@ -328,11 +328,11 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._conductor.keeping = keeping
         if past is not None:
             await restore(past, self, agent, keeping)
-        kept = KeptConversation(
-            KeptItems(self, agent, given),
+        kept = StoredConversation(
+            StoredItems(self, agent, given),
             self._conductor,
             begun=past is not None and past.begun,
-            words=keeping.keeps_words,
+            words=keeping.stores_text,
         )
         keeping.begin(self._turn.journal, kept.gather)
 

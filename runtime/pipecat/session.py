@@ -14,9 +14,9 @@ from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import DeferredQueue
-from turnfsm.runtime.conversation.kept_conversation import KeptConversation
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
+from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
@@ -26,8 +26,8 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .agent import PipecatAgent
 from .hearing import OWNER, Hearing, Turn
-from .kept_messages import KeptMessages, messages_of_calls, restore_messages, turn_of
 from .output import Tap
+from .stored_messages import StoredMessages, messages_of_calls, restore_messages, turn_of
 
 __all__ = ["PipecatSession"]
 
@@ -103,11 +103,11 @@ class PipecatSession:
         if past is not None:
             await self._restore(past, keeping)
         agent.begin(keeping.epoch)
-        kept = KeptConversation(
-            KeptMessages(agent, self.hearing, given),
+        kept = StoredConversation(
+            StoredMessages(agent, self.hearing, given),
             self.conductor,
             begun=past is not None and past.begun,
-            words=keeping.keeps_words,
+            words=keeping.stores_text,
         )
         keeping.begin(self.turn.journal, kept.gather)
 

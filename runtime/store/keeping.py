@@ -82,7 +82,7 @@ class Keeping:
         return self._keeper is not None
 
     @property
-    def keeps_words(self) -> bool:
+    def stores_text(self) -> bool:
         """The store may contain text of the conversation."""
         return self._redact.how is None
 

@@ -15,10 +15,10 @@ from .agent import PipecatAgent
 from .hearing import OWNER, Hearing, Turn
 from .requests import Message, Names
 
-__all__ = ["KeptMessages", "messages_of_calls", "restore_messages", "turn_of"]
+__all__ = ["StoredMessages", "messages_of_calls", "restore_messages", "turn_of"]
 
 
-class KeptMessages:
+class StoredMessages:
     """The `Conversation` that the store saves.
 
     Args:

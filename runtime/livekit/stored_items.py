@@ -9,13 +9,13 @@ from livekit.agents import Agent, llm
 
 from turnfsm.runtime.conversation.deferred import Deferred
 
-__all__ = ["KeptItems"]
+__all__ = ["StoredItems"]
 
 INSTRUCTIONS = "lk.agent_task.instructions"
 """The id prefix of an agent's instructions. They are not stored: the next agent has its own."""
 
 
-class KeptSession(Protocol):
+class StoredSession(Protocol):
     """The parts of a session that are stored."""
 
     @property
@@ -26,7 +26,7 @@ class KeptSession(Protocol):
     def deferred(self) -> tuple[Deferred[Any], ...]: ...
 
 
-class KeptItems:
+class StoredItems:
     """The `Conversation` that the store saves.
 
     Args:
@@ -35,7 +35,7 @@ class KeptItems:
             these to the next worker's agent.
     """
 
-    def __init__(self, session: KeptSession, agent: Agent, given: Collection[str]) -> None:
+    def __init__(self, session: StoredSession, agent: Agent, given: Collection[str]) -> None:
         self._session, self._first = session, agent
         self._given = frozenset(given)
         self._known: set[str] = set()

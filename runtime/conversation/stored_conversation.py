@@ -9,7 +9,7 @@ from turnfsm.runtime.store.past import KEPT
 
 from .conductor import Conductor
 
-__all__ = ["Conversation", "KeptConversation"]
+__all__ = ["Conversation", "StoredConversation"]
 
 Json = Mapping[str, object]
 
@@ -40,7 +40,7 @@ class Conversation(Protocol):
         """The transcript that belongs to no turn yet."""
 
 
-class KeptConversation:
+class StoredConversation:
     """Collects what has changed in a session's conversation since the last write.
 
     Args:
