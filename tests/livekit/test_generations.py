@@ -52,7 +52,7 @@ def _speech(*, interrupted: bool = False, done: bool = False) -> Any:
 
 
 def _sync(server: Any, *history: llm.ChatItem) -> ChatContextSync:
-    asker: Any = SimpleNamespace(words_heard=lambda words: None, words_to_answer=())
+    asker: Any = SimpleNamespace(messages_heard=lambda words: None, messages_to_answer=())
     return ChatContextSync(server, llm.ChatContext(list(history)).get_by_id, asker)
 
 
@@ -141,7 +141,9 @@ async def test_what_a_model_has_heard_is_reported_once_and_what_it_was_given_nev
     """It was said before. Somebody has answered it, or the log has it already."""
     server: Any = _Server(ASKED)
     heard: list[str] = []
-    asker: Any = SimpleNamespace(words_heard=heard.extend, words_to_answer=["asked", "before"])
+    asker: Any = SimpleNamespace(
+        messages_heard=heard.extend, messages_to_answer=["asked", "before"]
+    )
     sync = ChatContextSync(server, llm.ChatContext([]).get_by_id, asker)
     before = llm.ChatMessage(id="before", role="user", content=["hello"])
     await sync(llm.ChatContext([before, ASKED]))

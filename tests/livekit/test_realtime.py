@@ -266,9 +266,9 @@ class _SlowServer:
 def _asker(*words: str) -> Any:
     """An activity whose speech is to answer these messages of the user."""
     return SimpleNamespace(
-        words_to_answer=words,
-        words_heard=lambda words: None,
-        answers_words=lambda: bool(words),
+        messages_to_answer=words,
+        messages_heard=lambda words: None,
+        answers_messages=lambda: bool(words),
         about_to_ask=lambda given: given,
     )
 

@@ -31,13 +31,13 @@ class Asker(Protocol):
     """The activity that uses a realtime model."""
 
     @property
-    def words_to_answer(self) -> Collection[str]:
+    def messages_to_answer(self) -> Collection[str]:
         """The ids of the user's messages that still need a request to the model."""
 
-    def words_heard(self, words: Sequence[str]) -> None:
+    def messages_heard(self, words: Sequence[str]) -> None:
         """The model has heard these user messages."""
 
-    def answers_words(self) -> bool:
+    def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
 
     def about_to_ask(self, instructions: Any) -> Any:
@@ -87,7 +87,7 @@ class ChatContextSync:
         model answers the last item.
         """
         is_open = self._are_open()
-        if self.asker.answers_words() and is_open != sorted(is_open):
+        if self.asker.answers_messages() and is_open != sorted(is_open):
             return asyncio.ensure_future(self._ask_about_words(how))
         return self._ask_now(how)
 
@@ -97,9 +97,9 @@ class ChatContextSync:
         First reports what the model has heard since the last check.
         """
         held = [item.id for item in self._model.chat_ctx.items if part_of(item) == "utterance"]
-        self.asker.words_heard([id for id in held if id not in self._known])
+        self.asker.messages_heard([id for id in held if id not in self._known])
         self._known.update(held)
-        due = self.asker.words_to_answer
+        due = self.asker.messages_to_answer
         return [id for id in held if id in due]
 
     @property

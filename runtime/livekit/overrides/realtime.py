@@ -133,15 +133,15 @@ class RealtimeActivity(AnsweringActivity):
     # -- `Asker`
 
     @property
-    def words_to_answer(self) -> Collection[str]:
+    def messages_to_answer(self) -> Collection[str]:
         """The ids of the user's messages that still need a request to the model."""
         return self._conductor.log.agenda.unanswered
 
-    def words_heard(self, words: Iterable[str]) -> None:
+    def messages_heard(self, words: Iterable[str]) -> None:
         """The model has heard these user messages."""
         self._conductor.heard_by_model(words)
 
-    def answers_words(self) -> bool:
+    def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
         speech = current_speech()
         return isinstance(speech, GovernedHandle) and speech.answers_audio
