@@ -51,13 +51,15 @@ class Effects(StateTimers):
         journal: The journal of every verdict.
     """
 
-    # _observers: called with every verdict, in the order of the verdicts _cause: the entry whose
-    # effect runs now _running: observers or actions of a verdict are running _waiting: queued
-    # actions. Without _running: what a KeyboardInterrupt has stopped;   it runs with the next post
+    # _observers: called with every verdict, in the order of the verdicts
+    # _cause: the entry whose effect runs now
+    # _running: observers or actions of a verdict are running
+    # _waiting: queued actions. Without _running: what a KeyboardInterrupt has stopped; it runs
+    #   with the next post
     # _tasks: those of asynchronous effects; None until the first one
     __slots__ = (
-        "_cause", "_closed", "_host", "_news", "_observer", "_observers", "_running", "_tasks",
-        "_telling", "_waiting", "journal",
+        "_cause", "_closed", "_host", "_news", "_notifying", "_observer", "_observers", "_running",
+        "_tasks", "_waiting", "journal",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, plan: Plan, host: object, journal: LiveJournal) -> None:
@@ -67,7 +69,7 @@ class Effects(StateTimers):
         # An empty deque takes 0.75 kB, so both are created on first use.
         self._waiting: deque[tuple[Event, tuple[str, ...]]] | None = None
         self._news: deque[tuple[int, Verdict]] | None = None
-        self._telling = False
+        self._notifying = False
         self._observers: tuple[Observer, ...] = ()
         self._observer: Observer | None = None  # the only observer, or one that calls all
         self._cause: int | None = None
@@ -113,21 +115,21 @@ class Effects(StateTimers):
                 self._in_line().append((event, actions))
             if self._running:
                 if self._observer is not None:
-                    self._tell_inside(seq, verdict)
+                    self._notify_nested(seq, verdict)
                 return
             actions = ()
         self._running = True
         try:
             if (observer := self._observer) is not None:
-                self._telling = True
+                self._notifying = True
                 self._cause = seq
                 try:
                     observer(seq, verdict)
                 except Exception:  # the observer stays: the fault may be temporary
                     logger.exception("observer %r raised at entry %d", observer, seq)
-                self._telling = False
+                self._notifying = False
                 if self._news:
-                    self._tell(*self._news.popleft())
+                    self._notify(*self._news.popleft())
             if actions:
                 todo, actions = actions, ()
                 self._carry_out(event, todo)
@@ -140,7 +142,7 @@ class Effects(StateTimers):
                 self._news.clear()
             raise
         finally:
-            self._running = self._telling = False
+            self._running = self._notifying = False
             self._cause = None
         if self._late:
             self._take_due()
@@ -173,13 +175,13 @@ class Effects(StateTimers):
         if self._tasks is not None:
             self._tasks.end_all()
 
-    def _tell_inside(self, seq: int, verdict: Verdict) -> None:
+    def _notify_nested(self, seq: int, verdict: Verdict) -> None:
         """Report what an observer has posted, after all observers have seen the previous
         verdict."""
-        if not self._telling:
+        if not self._notifying:
             before = self._cause
             try:
-                self._tell(seq, verdict)
+                self._notify(seq, verdict)
             finally:
                 self._cause = before
             return
@@ -187,8 +189,8 @@ class Effects(StateTimers):
             self._news = deque()
         self._news.append((seq, verdict))
 
-    def _tell(self, seq: int, verdict: Verdict) -> None:
-        self._telling = True
+    def _notify(self, seq: int, verdict: Verdict) -> None:
+        self._notifying = True
         try:
             while True:
                 self._cause = seq
@@ -197,7 +199,7 @@ class Effects(StateTimers):
                     break
                 seq, verdict = self._news.popleft()
         finally:
-            self._telling = False
+            self._notifying = False
             if self._news:
                 self._news.clear()
 
@@ -210,9 +212,9 @@ class Effects(StateTimers):
 
     def _catch_up(self) -> None:
         """Report what an observer has posted, and carry out its actions."""
-        self._telling = False
+        self._notifying = False
         if self._news:
-            self._tell(*self._news.popleft())
+            self._notify(*self._news.popleft())
         while self._waiting:
             self._carry_out(*self._waiting.popleft())
 

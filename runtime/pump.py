@@ -125,7 +125,7 @@ class EventPump(Effects):
         observer = self._observer
         if observer is not None:
             # Effects._follow_up, inlined (test_observers): there are no actions
-            self._running = self._telling = True
+            self._running = self._notifying = True
             self._cause = seq
             try:
                 try:
@@ -139,7 +139,7 @@ class EventPump(Effects):
                     self._news.clear()
                 raise
             finally:
-                self._running = self._telling = False
+                self._running = self._notifying = False
                 self._cause = None
         return verdict
 

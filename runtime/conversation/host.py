@@ -14,7 +14,7 @@ from .host_facts import HostFacts
 from .limits import TurnLimitReached
 from .ports import FalseInterruption, Output, Source
 from .waits import Awaited, LongWait, TurnWaitsLong
-from .wording import hint_about, told_of
+from .wording import delivery_instructions, hint_about
 
 __all__ = ["TurnHost"]
 
@@ -29,7 +29,7 @@ class TurnHost(HostFacts):
     @cached_property
     def wait(self) -> LongWait:
         """What the current state waits for, once the wait is long."""
-        return LongWait(self.tell_wait)
+        return LongWait(self.publish_wait)
 
     # -- the reply to the user
 
@@ -135,7 +135,7 @@ class TurnHost(HostFacts):
         """The current state still waits for the same thing as when it was entered."""
         return self.turn.state != "listening" or self.turn.holds("turn_open")
 
-    def tell_wait(self, wait: TurnWaitsLong) -> None:
+    def publish_wait(self, wait: TurnWaitsLong) -> None:
         """Write a long wait to the log and the journal, and notify the application."""
         self.turn.note("turn_waits_long", **wait.as_note())
         logger.log(logging.INFO if wait.usual else logging.WARNING, "%s", wait)
@@ -244,7 +244,7 @@ class TurnHost(HostFacts):
             self._turns.ask_again(unanswered, reply)
             return
         results = [o for o in self._log.agenda.due if o.kind == "result"]
-        said = told_of(self._tools.entries(o.id for o in results))
+        said = delivery_instructions(self._tools.entries(o.id for o in results))
         if self.resumption is not None and self.resumption.pending:
             said = [self.resumption.deliver(), *said]
             if self.resumption.apologises:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from turnfsm.runtime.ledger import LedgerCall
 
-__all__ = ["BESIDES", "hint_about", "told_of"]
+__all__ = ["BESIDES", "delivery_instructions", "hint_about"]
 
 PENDING = "The result of {calls} has arrived, and the user has not heard of it. Tell them now."
 BESIDES = (
@@ -20,7 +20,7 @@ UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
 _BY_END = {"result": PENDING, "error": PENDING, "cancelled": CANCELLED, "unknown": UNKNOWN}
 
 
-def told_of(calls: Sequence[LedgerCall]) -> list[str]:
+def delivery_instructions(calls: Sequence[LedgerCall]) -> list[str]:
     """The instructions of a reply whose only purpose is to deliver these calls."""
     named = {
         text: _names([call for call in calls if _BY_END.get(call.gave or "") == text])

@@ -78,9 +78,9 @@ class Reports:
                     event.cancel_agent_handoff()
                     refuse_handoff(output)
         # LiveKit hands over right after this event; the turn is held until then.
-        asyncio.get_running_loop().call_soon(self._told_of_calls, event, speech)
+        asyncio.get_running_loop().call_soon(self._calls_reported, event, speech)
 
-    def _told_of_calls(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
+    def _calls_reported(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
         """All listeners have received the event."""
         self._conductor.tools.executed(speech)
         agent = self._conductor.agent

@@ -36,7 +36,7 @@ class AnsweringActivity(OutputActivity):
     """An activity that gives the model's calls their outputs."""
 
     _conductor: Conductor
-    _telling: asyncio.Task[None] | None = None
+    _sending: asyncio.Task[None] | None = None
     _answering: asyncio.Task[None] | None = None
 
     @property
@@ -51,11 +51,11 @@ class AnsweringActivity(OutputActivity):
         """
         if (sync := self._sync) is not None:
             # LiveKit owns the task, and awaits or cancels it with the agent.
-            telling = self._tell(sync, results)
-            self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
-            self._telling.add_done_callback(_told)
+            sending = self._send(sync, results)
+            self._sending = self._create_speech_task(sending, name="turnfsm.tell_results")
+            self._sending.add_done_callback(_log_failure)
 
-    async def _tell(self, sync: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
+    async def _send(self, sync: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again later
             await sync.tell(results)
 
@@ -139,6 +139,6 @@ async def let_tools_end() -> None:
         await asyncio.sleep(0)
 
 
-def _told(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("a result could not be sent to the realtime model", exc_info=error)

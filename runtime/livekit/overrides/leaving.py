@@ -213,7 +213,7 @@ class LeavingActivity(RealtimeActivity):
                 limit.reschedule(asyncio.get_running_loop().time())
 
         timers = cast(Any, self.session).timers
-        wait = LongWait(self._conductor.host.tell_wait)
+        wait = LongWait(self._conductor.host.publish_wait)
 
         def report(since: float) -> None:
             self._report_wait(wait, since, closes=limit is not None)

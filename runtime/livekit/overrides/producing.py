@@ -48,7 +48,7 @@ class ProducingActivity(RequestingActivity):
         )
         await task(self, speech_handle, *what, **how)
         if not LIVEKIT_TELLS:
-            await self._tell_what_was_said(speech_handle)
+            await self._add_heard_text(speech_handle)
 
     async def _realtime_generation_task_impl(
         self, *, speech_handle: SpeechHandle, **response: Any

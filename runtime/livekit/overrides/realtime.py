@@ -27,12 +27,12 @@ __all__ = ["RealtimeActivity"]
 DECISION = 2.0
 """Seconds to wait for the reply of a model with turn detection, after the user has spoken."""
 
-UNLESS_TOLD = "If you have told them already, reply with nothing."
+UNLESS_DELIVERED = "If you have told them already, reply with nothing."
 LATER = "What the user has said last is answered by the next reply."
 ARRIVED = "The result of {calls} has arrived."
 
 
-class _Owed(str):
+class _DeliveryInstructions(str):
     """Instructions, made by this session, for a reply that delivers pending results."""
 
 
@@ -161,7 +161,7 @@ class RealtimeActivity(AnsweringActivity):
         if given is None:
             due = self._overtaken(speech) if speech.only_tells else []
             answers = not later
-            own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
+            own = f"{ARRIVED.format(calls=names(due))} {UNLESS_DELIVERED}" if due else None
         else:
             answers = sync.ends_with_open_words and not later
             own = given
@@ -234,11 +234,11 @@ class RealtimeActivity(AnsweringActivity):
             speech.answers_audio = False  # only its first step answered the user
         elif not any(request.get(what) for what in ("text", "instructions", "user_input")):
             speech.answers_audio = True
-        speech.only_tells = tool_reply or isinstance(given, _Owed)
+        speech.only_tells = tool_reply or isinstance(given, _DeliveryInstructions)
         speech.instructed = bool(given) and not request.get("user_input")
         if request.get("text") is None:
             await self._conductor.may_request(speech)
-            if under_way := {task for task in (self._answering, self._telling) if task is not None}:
+            if under_way := {task for task in (self._answering, self._sending) if task is not None}:
                 await asyncio.wait(under_way)
             await self._forget()
         self._asking = handle
@@ -346,7 +346,7 @@ class RealtimeActivity(AnsweringActivity):
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)
 
-    async def _tell_what_was_said(self, speech: SpeechHandle) -> None:
+    async def _add_heard_text(self, speech: SpeechHandle) -> None:
         """Add the heard part of a fixed text to the model's conversation."""
         said = [item for item in speech.chat_items if item.type == "message"]
         model = self._rt_session
@@ -360,8 +360,8 @@ class RealtimeActivity(AnsweringActivity):
 
     def _request(self, instructions: str) -> GovernedHandle:
         if self._rt_turn_detection_enabled:  # it may have answered the user by then
-            instructions = f"{instructions} {UNLESS_TOLD}"
-        reply = self.session.generate_reply(instructions=_Owed(instructions))
+            instructions = f"{instructions} {UNLESS_DELIVERED}"
+        reply = self.session.generate_reply(instructions=_DeliveryInstructions(instructions))
         return govern(reply, self._conductor)
 
     def interrupt_model(self) -> None:

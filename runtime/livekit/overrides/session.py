@@ -196,7 +196,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     async def _report_toolsets(self) -> None:
         """Report that the close waits for the session's own toolsets, until it does not."""
-        turn, wait = self._conductor.turn, LongWait(self._conductor.host.tell_wait)
+        turn, wait = self._conductor.turn, LongWait(self._conductor.host.publish_wait)
         since, every = turn.now, self.timers.get("report_after", NEVER)
         try:
             while every != NEVER:
