@@ -28,7 +28,7 @@ __all__ = ["HostFacts"]
 
 
 @attrs.frozen
-class Words:
+class UserText:
     """What the user said.
 
     Attributes:
@@ -72,8 +72,8 @@ class HostFacts:
         self._wordless = False
         self.transcript_awaited: Speech | None = None
         """A realtime model's reply to an utterance whose transcript is still missing."""
-        self._about = Words()
-        self._said = Words()
+        self._about = UserText()
+        self._said = UserText()
         self.resumption: Resumption | None = None
 
     @property
@@ -104,19 +104,19 @@ class HostFacts:
     def about(self, words: str, *, wordless: bool = False) -> Iterator[None]:
         """Inside this context, triggers are about this text of the user, or about a turn without
         text."""
-        self._about, self._wordless = Words(words), wordless
+        self._about, self._wordless = UserText(words), wordless
         try:
             yield
         finally:
-            self._about, self._wordless = Words(), False
+            self._about, self._wordless = UserText(), False
 
     def words_came(self, words: str, *, whole: bool) -> None:
         """The transcript so far of the current utterance. `whole`: its last part is final."""
-        self._said = Words(words, whole)
+        self._said = UserText(words, whole)
 
     def words_over(self) -> None:
         """Speech starts, or the turn was decided: the next utterance has no transcript yet."""
-        self._said = Words()
+        self._said = UserText()
 
     def has_said(self, phrases: Phrases) -> bool:
         """Whether what the user said matches these phrases: that of the trigger, or else of the

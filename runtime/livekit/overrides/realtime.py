@@ -15,9 +15,9 @@ from turnfsm.runtime.conversation.ports import Source
 
 from .answering import AnsweringActivity, names
 from .conversation import ChatContextSync, results_in
-from .entering import EnteringStream
 from .generations import Generation
 from .governed_model import GovernedModel
+from .item_stream import ItemStream
 from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, own_id, tool_interrupts
 from .taken_over import ClosedRealtimeSession, is_of_a_speech
@@ -310,8 +310,8 @@ class RealtimeActivity(AnsweringActivity):
                 self._conductor.answered_by_model()
             return self._with_own_id(call)
 
-        messages = EnteringStream(generation_ev.message_stream, message_comes)
-        calls = EnteringStream(generation_ev.function_stream, call_comes)
+        messages = ItemStream(generation_ev.message_stream, message_comes)
+        calls = ItemStream(generation_ev.function_stream, call_comes)
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         self._plays(speech)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Generic, TypeVar
 
-__all__ = ["EnteringStream"]
+__all__ = ["ItemStream"]
 
 _Item = TypeVar("_Item")
 
 
-class EnteringStream(Generic[_Item]):
+class ItemStream(Generic[_Item]):
     """A stream that calls a function with each item.
 
     Not a generator: cancelling one reader would end it for the others.
