@@ -38,6 +38,8 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
 @pytest.mark.parametrize(
     ("package", "pattern", "inside"),
     [
+        ("turnfsm", "*.py", "turnfsm"),
+        ("turnfsm/testing", "*.py", "turnfsm/testing"),
         ("fsm", "**/*.py", "turnfsm/fsm"),
         ("runtime", "**/*.py", "turnfsm/runtime"),
         ("specs", "*.yaml", "turnfsm/specs"),

@@ -11,8 +11,9 @@ import attrs
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from turnfsm.fsm.agenda import Item, complete, project, unanswered
+from turnfsm.fsm.agenda import Item
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.request import request as projected
 
 from .reply import Reply
 
@@ -92,26 +93,9 @@ def request(reply: Reply, conductor: Conductor, names: Names, came: Iterable[Cam
         for place, message in enumerate([*messages, *own])
     ]
     new = [item for one in _lacking(came, given) for item in _items_of(one, due)]
-    agenda = conductor.log.agenda
-    shown = complete(given, agenda, reply.id, new)
-    results = [item.result for item in shown if item.part == "result" and item.result]
-    conductor.request_sent(
-        reply,
-        [result for result, call in due.items() if call in results],
-        reply.instructions,
-        unanswered=unanswered(shown),
-    )
-    mine = [i.call for i in shown if i.part == "call" and _made_by(i.call, reply, conductor)]
-    wanted = project(
-        given,
-        conductor.log.agenda,
-        reply.id,
-        came=new,
-        own_calls=[*mine, *(call + FINAL for call in mine)],
-        instructed=reply.instructions is not None,
-    )
+    wanted, said = projected(conductor, reply, given, came=new, instructions=reply.instructions)
     asked = [item.of for item in wanted.items]
-    if (said := conductor.host.hint(wanted.deliver, wanted.elsewhere)) is not None:
+    if said is not None:
         asked.insert(wanted.hint_at, {"role": "developer", "content": said})
     if len(asked) == len(messages) and all(a is b for a, b in zip(asked, messages, strict=True)):
         return context
@@ -187,11 +171,6 @@ def _runs(message: Mapping[str, Any]) -> bool:
     """It is not a result, but says that the call is running."""
     told = async_tool_messages.parse_message(message)
     return told is not None and told.kind == "started"
-
-
-def _made_by(call: str, reply: Reply, conductor: Conductor) -> bool:
-    made = conductor.tools.entries([call])
-    return bool(made) and made[0].turn == reply.id
 
 
 def text_of(message: Message) -> str:
