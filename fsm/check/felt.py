@@ -140,7 +140,8 @@ def worse(flow: Flow, source: Source, base: str, times: tuple[Felt, ...]) -> Ite
         if one.name in flow.bounds or one.base is None:
             continue
         if one.name in AT_LEAST:
-            if one.seconds < min(PATIENT, one.base):
+            silence = flow.properties.no_silence_longer_than or inf
+            if one.seconds < min(PATIENT, one.base, silence):
                 what = f"given up after {one.seconds:g} s; AgentSession would wait"
                 yield _warning(source, one, f"{one.name}: {what}")
         elif one.seconds > LONGER * one.base:

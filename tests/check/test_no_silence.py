@@ -37,9 +37,9 @@ def detail(report: Report) -> str:
 
 
 def test_the_section_proves_its_seconds(tmp_path: Path) -> None:
-    """Through all tools and replies together. The report says so, and what a caller feels."""
+    """Through all tools and replies together. Who declares it means to give up a model by then."""
     file = tmp_path / "mine.yaml"
-    file.write_text(f"{HEAD}{SECTION}bounds: {{for_a_model: 4}}\n", encoding="utf-8")
+    file.write_text(f"{HEAD}{SECTION}", encoding="utf-8")
     report = check_file(file)
     assert report.findings == ()
     assert detail(report) == "at most 4 s (quiet 4)"

@@ -56,3 +56,19 @@ def test_the_pipeline_ends_when_the_user_says_nothing() -> None:
     assert stage.when("Are") == pytest.approx(8.2, abs=0.3)
     assert stage.governor is not None
     assert stage.governor.turn.closed
+
+
+NEVER = 'never_silent: {after: 4, say: Still with you., give_up: "Sorry, please say it again."}'
+
+
+def test_a_slow_tool_is_bridged_again_and_again() -> None:
+    stage = _play(11.0, _flow(NEVER))
+    assert stage.heard == f"Still with you. Still with you. {ANSWER}"
+    assert stage.errors == []
+
+
+def test_a_model_that_gives_nothing_is_given_up() -> None:
+    slow = Stage(lambda messages: Says(ANSWER, after=20.0), {}, flow=_flow(NEVER), proof="off")
+    stage = slow.play(_asks)
+    assert stage.heard == "Sorry, please say it again."
+    assert stage.when("Sorry") == pytest.approx(1.81 + 4.0 + 0.2, abs=0.2)
