@@ -10,6 +10,7 @@ import attrs
 
 from turnfsm.fsm.agenda.settlement import FATES
 from turnfsm.fsm.flow import Flow, Row, State, Transition
+from turnfsm.fsm.source import Path
 
 __all__ = ["CELLS", "Mutant", "mutants"]
 
@@ -34,7 +35,8 @@ class Mutant:
 def mutants(flow: Flow) -> Iterator[Mutant]:
     """Every single-element mutant, in the order of the file; no two are the same flow."""
     seen = [flow]
-    makers = _rows, _alternatives, _added, _ignored, _facts, _fences, _scopes, _initial, _cells
+    changes = _rows, _alternatives, _lasting, _added, _ignored
+    makers = *changes, _facts, _fences, _scopes, _initial, _cells
     for make in makers:
         for mutant in make(flow):
             if mutant.flow not in seen:
@@ -60,17 +62,21 @@ def _sharing(flow: Flow, row: Row) -> list[str]:
     """The states that have a row from the same place in the file."""
     if flow.source is None:
         return [row.source]
-    place = flow.source.path(row.path)
-    return [
-        name for name in flow.states if flow.source.path(("states", name, *row.path[2:])) == place
-    ]
+    place = _place(flow, row.path)
+    return [name for name in flow.states if _place(flow, ("states", name, *row.path[2:])) == place]
+
+
+def _place(flow: Flow, path: Path) -> Path:
+    """Where a row is written. A section such as `fillers` stands for rows of several states."""
+    place = flow.source.path(path) if flow.source else path
+    return place if place[0] in ("states", "groups") else path
 
 
 def _written_rows(flow: Flow) -> Iterator[tuple[str, Row]]:
     """Each written row once, with its id. A row of a group has the group's name."""
     seen: set[object] = set()
     for row in flow.rows():
-        place = flow.source.path(row.path) if flow.source else row.path
+        place = _place(flow, row.path)
         if place not in seen:
             seen.add(place)
             yield f"{place[1]}.{row.trigger}.{row.index}", row
@@ -130,6 +136,14 @@ def _alternatives(flow: Flow) -> Iterator[Mutant]:
                 yield Mutant(
                     f"drop timer {name}.{timer}", "drop a timer", _with_state(flow, name, changed)
                 )
+
+
+def _lasting(flow: Flow) -> Iterator[Mutant]:
+    """A lasting timer stops with its state, as others do."""
+    for timer in flow.lasting:
+        rest = tuple(t for t in flow.lasting if t != timer)
+        changed = attrs.evolve(flow, lasting=rest)
+        yield Mutant(f"stop {timer} with its state", "stop a lasting timer", changed)
 
 
 def _added(flow: Flow) -> Iterator[Mutant]:

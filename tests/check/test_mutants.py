@@ -39,6 +39,19 @@ def test_every_element_is_changed() -> None:
     assert len(made) > 800
 
 
+def test_what_a_section_adds_is_changed_state_by_state() -> None:
+    """Its rows stand at one place of the file. The timer that lasts is stopped, too."""
+    text = "{after: 4, say: Still with you., give_up: Please say it again.}"
+    flow = flow_of(f"flow: mine\nextends: turn\nnever_silent: {text}\n")
+    made = {mutant.id: mutant for mutant in mutants(flow)}
+    for state in ("listening", "thinking", "tool_running", "interrupted"):
+        changed = made[f"drop {state}.quiet.0"].flow
+        kept = {name for name, body in changed.states.items() if "quiet" in body.after}
+        assert (state in kept) is (state == "thinking")
+        assert len(kept) >= 3
+    assert not made["stop quiet with its state"].flow.lasting
+
+
 @pytest.mark.exhaustive
 def test_a_sample_of_mutants_is_caught_or_explained() -> None:
     """One in eighty, and all that are explained: none survives, none is explained without need."""
