@@ -154,10 +154,7 @@ class Chat:
             return  # the flow ignores it, or takes it later
         task = len(self._items)  # it only has to differ from turn to turn
         conductor.turn_begun(task, ())
-        for older in self._replies:  # the answer takes the place of those that wait
-            waits = older.text is None and not conductor.floor.holds(older)
-            if waits and (older.calls or conductor.turns.is_asked(older)):
-                older.stop("user_turn")
+        conductor.stop_older_replies()
         said = self._add("utterance", Message("user", turn.new_transcript))
         reply = self._new()
         conductor.replies.asked(reply, self, [said], instructed=False)

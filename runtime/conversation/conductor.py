@@ -154,6 +154,17 @@ class Conductor(UserReports):
             self.host.resumption.post("started")
             self._look_again()
 
+    def stop_older_replies(self) -> None:
+        """The reply to a new turn is about to be requested. It takes the place of replies that wait
+        for their tools or for the floor. Posts `speech_interrupted` for those with running calls.
+
+        For a framework that does not interrupt them itself.
+        """
+        for speech in self.replies.live:
+            waits = self.floor.returned_by(speech) or self.turns.is_asked(speech)
+            if waits and not self.floor.holds(speech):
+                speech.stop("user_turn")
+
     def reply_requested(self) -> None:
         """The application has asked for a reply. Posts nothing."""
         if self.host.resumption is not None:

@@ -167,6 +167,11 @@ class Replies:
 
     # -- questions
 
+    @property
+    def live(self) -> list[Speech]:
+        """The replies that have not ended. A fixed text is none."""
+        return [live.speech for live in self._live.values()]
+
     def may_still_call(self, before: Speech) -> Iterator[Speech]:
         """The earlier replies to utterances whose model may still make calls."""
         for live in self._live.values():

@@ -82,7 +82,6 @@ class PipecatAgent:
         self._ids = "reply"
         self._noted: set[str] = set()
         self._heard = self._begun = ""  # the latest step that was heard, or has produced something
-        self._live: list[Reply] = []
         self._tasks = Tasks()
 
     async def aclose(self) -> None:
@@ -107,7 +106,7 @@ class PipecatAgent:
         turn = self._hearing.take_committed()
         said = self.names.latest(frame.context) if turn is not None else None
         if turn is not None:
-            self._stop_older()
+            self._conductor.stop_older_replies()
         self.note_messages()
         reply = self._new(context=frame.context)
         self._conductor.replies.asked(
@@ -251,16 +250,7 @@ class PipecatAgent:
     def _new(self, **what: Any) -> Reply:
         self._count += 1
         ends = (self._cut, self._left, self._hearing.may_interrupt)
-        reply = Reply(f"{self._ids}_{self._count}", self._conductor, *ends, **what)
-        self._live = [*(one for one in self._live if not one.finished), reply]
-        return reply
-
-    def _stop_older(self) -> None:
-        """The user's new turn replaces answers that wait for their tools or for the floor."""
-        for older in self._live:
-            waits = not self._conductor.floor.holds(older) and older.said is None
-            if waits and (older.steps or self._conductor.turns.is_asked(older)):
-                older.stop("user_turn")
+        return Reply(f"{self._ids}_{self._count}", self._conductor, *ends, **what)
 
     def _cut(self) -> None:
         self._tasks.start(self.ask(InterruptionFrame()))
@@ -301,7 +291,6 @@ class PipecatAgent:
         await self.say(end)
 
     def _take_floor(self, reply: Reply) -> str:
-        reply.steps += 1
         reply.goes_on = reply.failed = False
         self._conductor.floor_taken(self, reply, self._tap)
         return self.step.id if self.step is not None else ""

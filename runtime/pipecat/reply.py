@@ -28,7 +28,6 @@ class Reply:
         calls: The ids of its tool calls whose results are not in the conversation yet.
         goes_on: Its last step has made calls whose results must be said.
         failed: An error has ended its last step.
-        steps: How many steps it has had.
     """
 
     id: str
@@ -43,7 +42,6 @@ class Reply:
     finished: bool = False
     failed: bool = False
     goes_on: bool = False
-    steps: int = 0
     calls: set[str] = attrs.field(factory=set)
     _holds: int = 0
 
