@@ -1,4 +1,5 @@
-"""Tools that run only after a yes of the user: the question, its condition, what a yes is."""
+"""Tools that run only after the user's yes: the question, its condition, and the phrases of a
+yes."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ __all__ = ["Condition", "Confirm", "arguments_in"]
 
 _YES = ("yes",)
 _POLITE = ("acknowledgement",)
-"""The lists whose phrases may stand beside a yes."""
+"""The phrase lists that may accompany a yes."""
 
 
 @attrs.frozen
 class Condition:
-    """What the argument of a call must be, so that the user is asked.
+    """A condition on an argument, under which the user is asked.
 
-    An argument that is missing counts, and so does one that cannot be compared.
+    A missing argument, or one that cannot be compared, meets it.
 
     Example:
         >>> Condition(above=100).holds(250), Condition(above=100).holds(20)
@@ -57,8 +58,8 @@ class Confirm:
 
     Attributes:
         say: The question.
-        when: The arguments for which it is asked.
-        yes: What counts as a yes.
+        when: The conditions on the arguments.
+        yes: The phrases of a yes.
         otherwise: What the agent says if the user has not answered in time.
 
     Example:
@@ -96,7 +97,7 @@ class Confirm:
         return all(one.holds(arguments.get(name)) for name, one in self.when.items())
 
     def lacks(self, arguments: Mapping[str, object]) -> Names:
-        """The arguments that the question names and the call does not have."""
+        """The arguments that are in the question but not in the call."""
         return tuple(name for name in self.arguments if arguments.get(name) is None)
 
     def question(self, arguments: Mapping[str, object]) -> Names:

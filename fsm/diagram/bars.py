@@ -1,4 +1,4 @@
-"""Lanes of bars: who is heard, which tools run, which state is held."""
+"""Lanes of bars: who speaks, which tools run, the current state."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SPEECH, BAR = 13.0, 20.0
 
 
 def user_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """Who spoke to the agent, and what was said."""
+    """The user's speech, with its text."""
     return _speech("user", "user", lanes.user, strip, y)
 
 
 def _speech(name: str, kind: str, spans: Sequence[Span], strip: Strip, y: float) -> Drawn:
-    """Bars with what was said below them, as far as the next bar leaves room."""
+    """Bars with their text below, as far as there is room before the next bar."""
     lines = [lane_name(name, y + 12)]
     seen = [span for span in spans if strip.sees(span)]
     most = 0
@@ -52,7 +52,8 @@ def _wrapped(words: str, width: float, most: int) -> list[str]:
 
 
 def agent_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """What was heard of the agent: pauses hollow, cuts marked, with how long the user waited."""
+    """The agent's playout: pauses are hollow, interruptions are marked, with the time that the user
+    waited."""
     lines, height = _speech("agent audio", "agent", lanes.agent, strip, y)
     for pause in lanes.pauses:
         if strip.sees(pause):
@@ -70,7 +71,8 @@ def _cut(x: float, y: float) -> str:
 
 
 def _waits(lanes: Lanes, strip: Strip, y: float) -> Iterator[str]:
-    """How long the user waited for the agent: in the gap before it is heard, or at its start."""
+    """How long the user waited for the agent: drawn in the gap before its speech, or at its
+    start."""
     others = [*lanes.agent, *lanes.pauses]
     for span in lanes.agent:
         since = max((u.end for u in lanes.user if u.end <= span.start), default=None)
@@ -87,7 +89,7 @@ def _waits(lanes: Lanes, strip: Strip, y: float) -> Iterator[str]:
 
 
 def tools_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """Tool calls; those that overlap stand under each other."""
+    """Tool calls. Overlapping ones are drawn below each other."""
     seen = sorted((s for s in lanes.tools if strip.sees(s)), key=lambda s: s.start)
     if not seen:
         return [], 0.0
@@ -110,7 +112,7 @@ def tools_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
 
 
 def states_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """One bar of the states that were held."""
+    """One bar of the states."""
     lines = [lane_name("state", y + 16)]
     for span in lanes.states:
         if strip.sees(span):
@@ -121,7 +123,7 @@ def states_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
 def state_bar(
     span: Span, strip: Strip, y: float, height: float, color: int, words: bool = True
 ) -> str:
-    """A bar in the colour of its state, named where the whole name fits."""
+    """A bar in the colour of its state, with the name if it fits."""
     box = strip.box(span, y, height)
     fits = words and text_width(span.label, BOLD) + 8 <= box.w
     label = span.label if fits else ""

@@ -1,4 +1,4 @@
-"""What a picture of a flow contains, before it is laid out: cards, groups, common rows."""
+"""The content of a flow's picture before layout: cards, groups, common rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .text import Part, Token, times
 __all__ = ["Card", "Chart", "Group", "Item", "build_chart", "row_tokens"]
 
 Item = tuple[Part, ...]
-"""What starts on a line of its own."""
+"""The parts that start on their own line."""
 
 
 @attrs.frozen
 class Card:
-    """A state: its name, its sentence, and what does not leave it."""
+    """A state: its name, its description, and the rows that do not leave it."""
 
     state: str
     sentence: str
@@ -63,12 +63,12 @@ class Chart:
 
 
 def build_chart(flow: Flow, marks: Marks | None = None) -> Chart:
-    """The chart of a flow, with what is to be shown on top of it."""
+    """The chart of a flow, with its marks."""
     return _Builder(flow, marks or Marks()).build()
 
 
 def row_tokens(flow: Flow, row: Row) -> tuple[Token, ...]:
-    """A transition in words: trigger [guard] / actions."""
+    """A transition as text: trigger [guard] / actions."""
     if row.timer:
         seconds = flow.timers.get(row.trigger)
         time = fires_in_words(seconds) if seconds is not None else "after"
@@ -132,7 +132,7 @@ class _Builder:
         return (row for row in self.flow.rows(name) if row.id not in self.shared.row_ids)
 
     def _rows(self, name: str) -> Iterator[Item]:
-        """What stays and acts, what enters again, what ends."""
+        """Rows that stay and act, re-enter, or end."""
         for row in self._own(name):
             if row.dest in self.finals:
                 yield (self._part(row, before=(Token(f"→ {row.dest}", "dest"),)),)
@@ -142,13 +142,13 @@ class _Builder:
                 yield (self._part(row),)
 
     def _notes(self, name: str) -> Iterator[Item]:
-        """What is taken without any consequence but its facts."""
+        """Triggers that only change facts."""
         rows = [row for row in self._own(name) if _is_note(row) and row.dest not in self.finals]
         if rows:
             yield (_word("takes note of"), *_listed([self._part(row) for row in rows]))
 
     def _tuning(self, name: str) -> Iterator[Item]:
-        """Settings of the session that hold while the state is held."""
+        """Settings of the session that apply in the state."""
         tuning = self.flow.states[name].tuning
         parts = [
             Part((f"tuning-{name}.{field}",), (Token(f"{field} {_shown(value)}", "guard"),))

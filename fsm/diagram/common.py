@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow, Row, Transition
 
 __all__ = ["Shared", "SharedRows", "shared_rows"]
 
-_LEAST = 3  # fewer states share nothing worth a place of its own
+_LEAST = 3  # fewer states are not worth a separate place
 
 
 @attrs.frozen
@@ -25,11 +25,11 @@ class Shared:
 
 @attrs.frozen
 class SharedRows:
-    """All that is said once.
+    """The rows that are drawn only once.
 
     Attributes:
-        row_ids: The rows that need not stand in a card.
-        refusals: State and trigger of the refusals that need not.
+        row_ids: The rows that are left out of the cards.
+        refusals: State and trigger of the refusals that are left out.
     """
 
     entries: tuple[Shared, ...] = ()
@@ -58,10 +58,11 @@ class SharedRows:
 
 
 def shared_rows(flow: Flow) -> SharedRows:
-    """What at least three states and at least three quarters of them have alike.
+    """The rows that at least three states, and at least three quarters of all states, have in
+    common.
 
-    A trigger counts only with all of its alternatives, and only if it moves nothing: an edge is
-    never taken out of the picture.
+    A trigger counts only with all of its alternatives, and only if it does not change the state: an
+    edge is never left out.
     """
     live = tuple(name for name, state in flow.states.items() if not state.final)
     return SharedRows((*_rows(flow, live), *_refusals(flow, live)))

@@ -1,4 +1,4 @@
-"""A journal as spans of time: who was heard, what ran, what was held, what was refused."""
+"""A journal as spans of time: speech, tool calls, states, refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Span:
 
     Attributes:
         kind: How it is drawn, such as ``fired`` or ``paused``.
-        tip: What is shown under the pointer.
+        tip: Its tooltip.
     """
 
     start: float
@@ -43,7 +43,7 @@ class LaneMark:
 
 @attrs.frozen
 class Lanes:
-    """A conversation over time; timers need the flow, all else is in the journal."""
+    """A conversation over time. Timers need the flow; everything else is in the journal."""
 
     end: float
     order: tuple[str, ...]
@@ -84,14 +84,14 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
 
 
 def _end(journal: Journal) -> float:
-    """The last moment that anything tells of."""
+    """The time of the last record."""
     moments = [record.t for record in journal.records]
     moments += [_seconds(note, "end") or 0.0 for note in journal.notes]
     return max([0.1, *moments])
 
 
 def _refusals(events: Iterable[Entry], flow: Flow | None) -> Iterator[LaneMark]:
-    """The refused triggers, without timers whose guard does not hold: they wait on."""
+    """The refused triggers, except timers whose guard does not hold, which stay due."""
     timers = flow.timers if flow else ()
     for event in events:
         verdict = event.verdict
@@ -219,7 +219,7 @@ def _states(journal: Journal, end: float) -> Iterator[Span]:
 
 
 def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Span]:
-    """Armed on entry or started again; fired, or gone with the state."""
+    """Timers: armed on entry or restarted; fired, or stopped with the state."""
     taken = [entry for entry in journal.entries if isinstance(entry.verdict, Taken)]
     fired = [(e.t, e.trigger) for e in taken if e.trigger in flow.timers]
     begun = [(e.t, timer) for e in taken for timer in e.verdict.restarts]

@@ -1,4 +1,4 @@
-"""What is shown on top of a flow: a configuration, or what a conversation did."""
+"""What is highlighted in a flow: a configuration, or the course of a conversation."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Marks", "journal_marks", "state_marks"]
 
 @attrs.frozen
 class Marks:
-    """What a picture shows on top of a flow.
+    """What a picture highlights in a flow.
 
     Attributes:
-        state: The state that is held.
+        state: The current state.
         facts: The facts that are true in it.
-        rows: Row id to ``live`` (its guard holds now) or ``held`` (it does not).
-        taken: Row id to how often it was taken.
-        refused: State and trigger to how often it was refused there.
-        visits: State to how often it was entered.
+        rows: For each row id ``live`` (its guard holds now) or ``held`` (it does not).
+        taken: How often each row was taken.
+        refused: How often a trigger was refused in a state.
+        visits: How often each state was entered.
     """
 
     state: str | None = None

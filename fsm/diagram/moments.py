@@ -1,4 +1,4 @@
-"""Lanes of moments: timers that were armed, fired or gone, and what was refused."""
+"""Lanes of single moments: timers that were armed, fired or stopped, and refusals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _timer(span: Span, strip: Strip, y: float, limit: float) -> str:
 
 @attrs.frozen
 class _Label:
-    """What is written beside the tick of one refusal, or of several that follow each other."""
+    """The label of one refusal, or of several in a row."""
 
     mark: LaneMark
     name: str

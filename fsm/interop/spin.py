@@ -27,12 +27,12 @@ _STATES = re.compile(r"^\s*(\d+) states, stored", re.MULTILINE)
 
 
 class SpinError(TurnfsmError):
-    """Spin or the compiler failed, or gave no verdict: never taken for a proof."""
+    """Spin or the compiler failed, or gave no verdict. This never counts as a proof."""
 
 
 @attrs.frozen
 class Opinion:
-    """What Spin says about one property.
+    """Spin's verdict on one property.
 
     Attributes:
         holds: No run breaks it.
@@ -47,7 +47,7 @@ class Opinion:
 
 
 def missing_tools() -> str:
-    """What is not installed, as a sentence with the remedy; empty if nothing is."""
+    """The missing tools, as a sentence with the remedy; empty if there are none."""
     missing = [] if shutil.which("spin") else ["spin"]
     missing += [] if _compiler() else ["a C compiler (tcc or gcc)"]
     return f"{' and '.join(missing)} not found; apt-get install spin gcc" if missing else ""

@@ -1,4 +1,4 @@
-"""What a trigger does to the facts, by name: what exporters write out."""
+"""The effect of a trigger on the facts, by name, for exporters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Update:
 
 
 def update_of(flow: Flow, trigger: str) -> Update:
-    """Facts are forgotten with their scope and cleared, then set; a scope begins, then ends."""
+    """The update of a trigger: facts of ended scopes are cleared, then facts are cleared and set; a
+    scope begins, then ends."""
     begins = tuple(name for name, scope in flow.scopes.items() if trigger in scope.begins)
     ends = tuple(name for name, scope in flow.scopes.items() if trigger in scope.ends)
     sets = tuple(name for name, fact in flow.facts.items() if trigger in fact.set_by)
@@ -36,7 +37,7 @@ def update_of(flow: Flow, trigger: str) -> Update:
 
 
 def fence(flow: Flow, trigger: str) -> str | None:
-    """The scope that must be current; one that begins that very scope is news, never stale."""
+    """The scope that must be current. A trigger that begins that scope is never stale."""
     body = flow.triggers.get(trigger)
     begins = update_of(flow, trigger).begins
     return body.of if body and body.of not in begins else None

@@ -1,4 +1,4 @@
-"""A host: a framework, what runs a conversation on it, and the scenarios of its failures."""
+"""A host: a framework, with and without turnfsm, and the scenarios of its failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HostName = Literal["livekit", "pipecat"]
 
 @attrs.frozen
 class FailureClass:
-    """What a group of failures has in common, and what makes it impossible here."""
+    """A class of failures, and what prevents it here."""
 
     letter: str
     title: str
@@ -25,11 +25,11 @@ class FailureClass:
 
 @attrs.frozen
 class Contender:
-    """One of the two that play a scenario.
+    """One of the two sides that play a scenario.
 
     Attributes:
-        name: How tables call it.
-        session: What `Scenario.build` gets.
+        name: Its name in tables.
+        session: The argument of `Scenario.build`.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Host:
         classes: The classes of failure, in the order of their letters.
         scenarios: The failures; each has problems on stock.
         controls: Conversations that go right on stock.
-        intro: How a page about them begins; `{version}` is the version.
+        intro: The beginning of the page about them; `{version}` is the version.
     """
 
     framework: str

@@ -14,7 +14,7 @@ __all__ = ["Outcome", "Scenario", "Stage"]
 
 
 class Outcome(Protocol):
-    """What was observed of a conversation."""
+    """The observations of a conversation."""
 
     @property
     def heard(self) -> Sequence[Heard]:
@@ -32,12 +32,12 @@ class Stage(Protocol):
     """A conversation that can be played once."""
 
     def run(self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = ...) -> Outcome:
-        """Play it for so many virtual seconds, on a loop of its own."""
+        """Play it for a number of virtual seconds, on its own loop."""
 
 
 @attrs.frozen
 class Scenario:
-    """A conversation with a known right course, playable on any session of its host."""
+    """A conversation with a known correct course, playable on any session of its host."""
 
     id: str
     title: str
@@ -51,9 +51,9 @@ class Scenario:
     failure: str = ""
     """The letter of its class in the host's `classes`."""
     control: bool = False
-    """Goes right on a stock session: shows that the kit is sound."""
+    """It goes right on a stock session, which shows that the kit is sound."""
     wrong: str = ""
-    """What the caller or the application gets on a stock session that is wrong."""
+    """What goes wrong for the caller or the application on a stock session."""
 
     def play(
         self, session: object, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop

@@ -1,4 +1,4 @@
-"""The calls that wait until the user has said yes: the question, and whether it was heard."""
+"""The calls that wait for a yes of the user: the question, and whether it was heard."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Confirming:
     Args:
         session: Its active agent asks.
         tools: The calls.
-        expecting: Learns that a yes or a no is asked for.
-        floor: Who holds it.
-        can_say: Whether the agent can say something now.
+        expecting: Gets the expectation of a yes or a no.
+        floor: The floor.
+        can_say: Returns whether the agent can speak now.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Confirming:
 
     @property
     def awaited(self) -> ToolCall | None:
-        """The call that the user is asked about now, or next."""
+        """The call of the current or the next question."""
         if self._asked is not None and self._asked.state == "asking":
             return self._asked
         agent = self._session.activity
@@ -71,11 +71,11 @@ class Confirming:
 
     @property
     def heard(self) -> bool:
-        """The question was heard to its end, and the user has spoken only then."""
+        """The question was played to the end, and the user spoke only afterwards."""
         return self._over and not self._early
 
     def agrees(self, words: str) -> bool:
-        """Whether these words are a yes to the question."""
+        """Whether this text is a yes to the question."""
         call = self.awaited
         return call is not None and call.confirm is not None and call.confirm.agrees(words)
 
@@ -90,7 +90,7 @@ class Confirming:
         self._early |= self.asked and not self._over
 
     def noise_ended(self) -> None:
-        """The last voice had no words."""
+        """The last speech got no transcript."""
         self._early = False
 
     # -- what the flow decides
@@ -126,7 +126,7 @@ class Confirming:
             self._tools.refuse(call, "not_confirmed")
 
     def say_otherwise(self) -> None:
-        """Say what was declared for a call that got no answer in time."""
+        """Say the declared text for a call that got no answer in time."""
         call, agent = self._asked, self._session.activity
         if call is None or call.confirm is None or agent is None or not self._can_say():
             return
@@ -134,7 +134,7 @@ class Confirming:
             self._speak(agent, call.name, call.confirm.otherwise)
 
     def end_all(self) -> None:
-        """The user says something else: no call waits any more."""
+        """The user says something else, so no call waits any more."""
         for call in self._tools.asking:
             early = call is self._asked and not self.heard
             self._over_with(call)

@@ -32,20 +32,21 @@ def govern(
     """Put a flow in charge of a session of your own.
 
     Args:
-        session: Carries out what the flow decides.
+        session: Carries out the decisions of the flow.
         flow: A `Flow`, the name of a shipped one, or a path.
-        timers: Seconds that replace those of the flow.
+        timers: Seconds that override those of the flow.
         actions: Has a method for each action and host fact that the flow itself declares.
         sinks: Each gets every record of the journal.
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
             ``off`` does not check.
 
     Returns:
-        What the session reports to. Its `turn` is the runtime, with the journal.
+        The conductor, to which the session reports. Its `turn` is the runtime, with the journal.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
-        HostError: It lacks what a conversation needs, or nobody carries its own actions out.
+        HostError: It lacks names that a conversation needs, or one of its own actions has no
+            method.
     """
     made = flow if isinstance(flow, Flow) else load_flow(flow)
     check_vocabulary(made, f"a {type(session).__name__}")

@@ -217,7 +217,7 @@ class TurnHost(HostFacts):
         self.confirming.refuse()
 
     def say_unconfirmed(self, event: Event) -> None:
-        """Say what was declared for that."""
+        """Say the declared text."""
         self.confirming.say_otherwise()
 
     def end_questions(self, event: Event) -> None:

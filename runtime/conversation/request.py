@@ -1,4 +1,4 @@
-"""What the model of a host is asked with: the agenda's projection of its items."""
+"""Makes the request to a host's model: the agenda's projection of its items."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def request(
 
     Args:
         given: The items of the conversation, and the instructions, in order.
-        came: What is in the conversation and not among these yet.
-        instructions: The reply's own.
+        came: The items of the conversation that are missing in `given`.
+        instructions: The reply's own instructions.
 
     Returns:
         The request, and the hint that belongs before its item `hint_at`.

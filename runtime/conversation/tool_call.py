@@ -46,7 +46,7 @@ _WHY = {
 }
 _OTHERWISE = "the turn was interrupted before the user had said yes"
 _BY_WORDS = ("unblocked", "objected")
-"""What ends a call because the user says something else than yes. The answer to that tells it."""
+"""The triggers that end a call because the user did not say yes."""
 
 _SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
 
@@ -185,7 +185,7 @@ class ToolCall:
 
     @property
     def said_otherwise(self) -> bool:
-        """The user has not answered, and the agent says what was declared for that."""
+        """The user has not answered, and the agent says the declared text."""
         declared = self.confirm is not None and bool(self.confirm.otherwise)
         return declared and self.refused_by == "not_confirmed"
 

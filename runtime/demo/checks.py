@@ -15,7 +15,7 @@ Record = Mapping[str, Any]
 
 @frozen
 class Result:
-    """One point; `ok` is None where it was not looked at."""
+    """The result of one check; `ok` is None if it was skipped."""
 
     name: str
     ok: bool | None
@@ -27,7 +27,7 @@ class Result:
 
 
 def check(expectation: Expectation, records: Iterable[Record]) -> Result:
-    """Check what must happen, and what must not, in one part of the conversation."""
+    """Check one part of the conversation: what must happen, and what must not."""
     part = _part(expectation, sorted((r for r in records if "t" in r), key=_place))
     if part is None:
         return Result(expectation.name, False, f"the line {expectation.line} was not said")

@@ -1,4 +1,4 @@
-"""One run of the conversation, and everything that it leaves."""
+"""One run of the conversation, and its recordings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _OCCASION = 12.0  # the same where it may never come
 
 @define
 class Take:
-    """What a conversation leaves; filled while it runs, so that an interrupted one is kept too."""
+    """The recordings of a conversation; filled while it runs, so that those of an interrupted one
+    are kept."""
 
     recorder: Recorder
     scripted: bool
     model: llm.LLM[Any] | None = None
     history: Sequence[Any] = ()
     position: int = 0
-    stopped: str = ""  # why it did not come to its end
+    stopped: str = ""  # why it did not finish
     transcribed: list[str] | None = None  # None: there was no sound
     log: list[str] = field(factory=list)
 
@@ -44,7 +45,7 @@ class Take:
 
     @property
     def end(self) -> float:
-        """The last moment that a record tells of."""
+        """The time of the last record."""
         return max((float(record.get("t", 0.0)) for record in self.records), default=0.0)
 
     @property

@@ -1,7 +1,7 @@
-"""What turnfsm needs of livekit-agents, and whether a version of it has that.
+"""The private names of livekit-agents that turnfsm needs, and whether a version has them.
 
-It imports livekit-agents only to look at it, and nothing of `turnfsm.runtime.livekit`: so it can
-also look at a version with which that cannot be imported.
+It imports livekit-agents only to inspect it, and nothing of `turnfsm.runtime.livekit`, so that it
+can also inspect a version with which that cannot be imported.
 """
 
 from .contract import SUPPORTED, Lost, UnsupportedLiveKit, check, installed, lost

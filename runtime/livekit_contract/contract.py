@@ -1,4 +1,4 @@
-"""Checks whether the installed livekit-agents has what turnfsm needs."""
+"""Checks the installed livekit-agents for the names that turnfsm needs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class UnsupportedLiveKit(TurnfsmError):
 
 
 class Lost(NamedTuple):
-    """A name that is not as turnfsm needs it.
+    """A name that is missing or different.
 
     Attributes:
-        feature: What needs it.
-        said: What is different, in one sentence.
+        feature: The feature that needs it.
+        said: The difference, in one sentence.
     """
 
     feature: str
@@ -47,14 +47,14 @@ def check(*, strict: bool = True) -> list[Lost]:
     """Raise if the overrides do not fit the installed livekit-agents.
 
     Args:
-        strict: Whether the version and every name count. Otherwise only the names without which a
-            session cannot run do.
+        strict: Require the version and every name. Otherwise only require the names without which
+            no session can run.
 
     Returns:
-        What is different and does not count.
+        The tolerated differences.
 
     Raises:
-        UnsupportedLiveKit: With the version, the supported range and every name that is missing.
+        UnsupportedLiveKit: The message has the version, the supported range and every missing name.
     """
     found, problems = installed(), lost()
     needed = sorted({one.feature for one in problems if FEATURES[one.feature].essential})
@@ -79,7 +79,7 @@ def installed() -> str:
 
 
 def lost() -> list[Lost]:
-    """What is different from what turnfsm needs."""
+    """The differences from what turnfsm needs."""
     return [*_problems(_missing, PRIVATE_NAMES), *_problems(_disordered, ORDERS)]
 
 

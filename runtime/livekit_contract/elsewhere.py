@@ -1,4 +1,4 @@
-"""Looks at a livekit-agents that is not the one of this environment."""
+"""Inspects a livekit-agents outside of this environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOK = "import site; [site.addsitedir(p) for p in {paths}]; import {module} as 
 
 @contextmanager
 def interpreter_with(release: str) -> Iterator[Path]:
-    """An interpreter that imports this livekit-agents, and everything else as this process does.
+    """An interpreter with this livekit-agents, and otherwise the packages of this process.
 
     Args:
         release: A version on the package index, the path of a wheel, or an environment in which
@@ -45,7 +45,7 @@ def interpreter_with(release: str) -> Iterator[Path]:
 
 
 def look_with(interpreter: Path) -> Look:
-    """What an interpreter's livekit-agents has of what turnfsm needs.
+    """Inspect the livekit-agents of an interpreter.
 
     Raises:
         TurnfsmError: It cannot import livekit-agents or turnfsm.
@@ -65,8 +65,8 @@ def _install(requirement: str, folder: str) -> Path:
             "  = help: this needs the modules venv and ensurepip (apt-get install python3-venv)"
         ) from None
     interpreter = _interpreter_of(Path(folder))
-    # What is installed here is found there, behind what is installed there: only livekit-agents,
-    # and what it needs in another version, is fetched.
+    # The packages of this environment are visible there, with lower precedence: only
+    # livekit-agents, and its dependencies in other versions, are downloaded.
     site = next(Path(folder).rglob("site-packages"))
     lines = [f"import site; site.addsitedir({path!r})" for path in _own_paths()]
     (site / "as_here.pth").write_text("\n".join(lines), encoding="utf-8")

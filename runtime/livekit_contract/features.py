@@ -1,4 +1,4 @@
-"""What turnfsm promises on LiveKit, by the names that each promise needs."""
+"""The features of turnfsm on LiveKit, each with its guarantee."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["FEATURES", "Feature"]
 
 
 class Feature(NamedTuple):
-    """A part of what `TurnSession` does.
+    """A feature of `TurnSession`.
 
     Attributes:
-        what: What it does.
+        what: Its guarantee.
         essential: No session runs without it, even if `strict=False`.
     """
 
@@ -54,4 +54,4 @@ FEATURES = MappingProxyType(
         "telemetry": Feature("the spans of the agent state have the agent's turn as parent"),
     }
 )
-"""Each feature by the name that the table has for it."""
+"""The features by their names in the table."""

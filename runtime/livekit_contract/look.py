@@ -1,4 +1,4 @@
-"""What a livekit-agents has of what turnfsm needs, as text and as JSON."""
+"""The result of inspecting a livekit-agents, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Look", "main"]
 
 
 class Look(NamedTuple):
-    """What a livekit-agents has of what turnfsm needs.
+    """The result of inspecting a livekit-agents.
 
     Attributes:
         version: Its version.
-        lost: What is different from what turnfsm needs.
+        lost: The differences from what turnfsm needs.
     """
 
     version: str
@@ -26,20 +26,20 @@ class Look(NamedTuple):
 
     @classmethod
     def here(cls) -> Look:
-        """At the livekit-agents that this process imports."""
+        """Inspect the livekit-agents that this process imports."""
         return cls(installed(), tuple(lost()))
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Look:
-        """From what `as_data` gives."""
+        """The inverse of `as_data`."""
         return cls(data["version"], tuple(Lost(*pair) for pair in data["lost"]))
 
     def as_data(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The result as JSON data."""
         return {"version": self.version, "lost": [list(pair) for pair in self.lost]}
 
     def as_text(self) -> str:
-        """The features that are lost, each with the names that it lacks."""
+        """The missing features, each with its missing names."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:

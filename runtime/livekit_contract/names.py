@@ -1,7 +1,7 @@
-"""The names of livekit-agents that turnfsm uses and that are not public.
+"""The private names of livekit-agents that turnfsm uses.
 
-Each belongs to a feature: what is lost if the name goes. `docs/livekit.md` lists them. A test
-checks that the list is complete.
+Each belongs to a feature, which is lost if the name disappears. `docs/livekit.md` lists them. A
+test checks that the list is complete.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ class PrivateName(NamedTuple):
     """One name: where it is, of what kind, what it is used for, and the feature that needs it.
 
     `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
-    more. A `call` is the name of a function that the owner, itself a function, calls. What is
-    `optional` came with a release that is newer than the oldest one, with the function that it is
-    for: turnfsm asks whether it is there.
+    more. A `call` is the name of a function that the owner, itself a function, calls. An `optional`
+    name was added after the oldest supported release; turnfsm checks whether it exists.
     """
 
     owner: str
@@ -35,7 +34,7 @@ class PrivateName(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A method in whose code `first` stands before `then`."""
+    """A method whose code has `first` before `then`."""
 
     owner: str
     name: str

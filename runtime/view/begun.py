@@ -1,4 +1,4 @@
-"""When the words of a message were first heard."""
+"""Finds when the speech of a message began."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["Begun"]
 
 
 class Begun:
-    """Follows who speaks: a message is written when it is complete, not when it begins."""
+    """Tracks the start of speech, since a message is written when it is complete."""
 
     def __init__(self) -> None:
-        self._voice: float | None = None  # the first voice that no transcript has come of
+        self._voice: float | None = None  # the first speech without a transcript so far
         self._since: dict[str, float] = {}
         self._heard = False
 
@@ -19,7 +19,7 @@ class Begun:
         """Take the next record.
 
         Returns:
-            When the first words of this message were heard; None if it is no message.
+            When the speech of this message began; None if it is not a message.
         """
         if isinstance(record, Entry):
             self._entry(record)

@@ -1,4 +1,4 @@
-"""A flow as data for the page: its picture, its names, and where everything stands."""
+"""A flow as data for the page: its picture, names, and positions in the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
 
     Args:
         flow: The flow.
-        timers: Seconds that replace those of the flow.
+        timers: Seconds that override those of the flow.
     """
     seconds = {**flow.timers, **(timers or {})}
     drawn = render(flow, overview=True, theme="light").decode()

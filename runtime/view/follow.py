@@ -1,4 +1,4 @@
-"""Shows journal files while they grow."""
+"""Shows growing journal files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .hub import Conversation, Hub
 __all__ = ["CUT_OFF", "Folder"]
 
 CUT_OFF = 600.0
-"""Seconds without a new record after which a session that has not closed was cut off."""
+"""Seconds without a new record after which an unclosed session counts as crashed."""
 
 
 class _Growing:
@@ -29,12 +29,12 @@ class _Growing:
         self.trouble: str | None = None
 
     def look(self) -> bool:
-        """Show what has been written since the last look. Returns whether there was something."""
+        """Show the records since the last call. Returns whether there were any."""
         fresh = self._read()
         return self._settle() or fresh
 
     def _settle(self) -> bool:
-        """A worker that was killed has not closed its session. Returns whether that is news."""
+        """Mark a session whose worker was killed as crashed. Returns whether that is new."""
         shown = self._shown
         if shown is None or shown.closed or self.trouble is not None:
             return False
@@ -93,7 +93,7 @@ class Folder:
         self._journals: dict[Path, _Growing] = {}
 
     def look(self) -> list[str]:
-        """Show what is new. Returns the problems that were found, each only once."""
+        """Show new records. Returns the problems, each only once."""
         fresh = False
         troubles = []
         for path in self._files():

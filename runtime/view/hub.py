@@ -1,8 +1,8 @@
-"""The sessions that are shown while they run, and their viewers.
+"""The live sessions, and their viewers.
 
 A session only appends to a bounded queue. Everything else happens in the thread of the server:
-records are encoded once and kept in a bounded ring, and each viewer reads the ring at its own
-pace. A viewer that is too slow misses records, and is told how many.
+records are encoded once and stored in a bounded ring, which each viewer reads at its own pace. A
+viewer that is too slow misses records, and is told how many.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from .records import RecordEncoder
 __all__ = ["MOST_ROWS", "Conversation", "Feed", "Hub"]
 
 MOST_ROWS = 20_000
-"""Records that are kept of one session: more than an hour of it."""
+"""The maximum number of records of one session; more than an hour."""
 
 MOST_WAITING = 10_000
-"""Records that may wait for the server's thread."""
+"""The maximum number of records that wait for the server's thread."""
 
 MOST_SESSIONS = 500
 
 MOST_ROWS_IN_ALL = 400_000
-"""Records that are kept of all sessions together, before finished ones are removed."""
+"""The maximum number of records of all sessions, before finished ones are removed."""
 
 
 class Conversation:
     """One session as viewers see it. Used in the server's thread only.
 
     Attributes:
-        first: The number of the oldest row that is kept, from 0.
+        first: The number of the oldest row in memory, from 0.
         ended: The session is over.
         closed: The journal says so.
         how: How it has ended, in a sentence; empty if the journal does not say it.
@@ -85,7 +85,7 @@ class Conversation:
     def rows(self, after: int, most: int = 500) -> tuple[int, list[str]]:
         """The rows after a number, as JSON, and the number after them.
 
-        Rows that are no longer kept are replaced by a mark that says how many there were.
+        Dropped rows are replaced by a mark with their number.
         """
         found: list[str] = []
         if after < self.first:
@@ -162,7 +162,7 @@ class Feed:
     Args:
         hub: Shows it.
         flow: The flow of the session.
-        redact: How the words of the conversation are removed; None shows them.
+        redact: How the text of the conversation is removed; None shows it.
     """
 
     def __init__(self, hub: Hub, flow: Flow, redact: Redact | None = "leave_out") -> None:
@@ -185,7 +185,8 @@ class Feed:
         self._hub.wake()
 
     def drain(self) -> bool:
-        """Show what waits; called in the server's thread. Returns whether there was something."""
+        """Show the queued records. Called in the server's thread. Returns whether there were
+        any."""
         count = 0
         while self._waiting:
             self._show(self._waiting.popleft())

@@ -86,8 +86,8 @@ class LiveView:
     def feed(self, flow: Flow, sinks: Iterable[Sink] = ()) -> Feed:
         """A sink that shows a session on this page.
 
-        The words of the conversation are left out unless the session has a `JsonlSink` that keeps
-        them.
+        The text of the conversation is left out unless the session has a `JsonlSink` that stores
+        it.
         """
         from .hub import Feed
 
@@ -124,7 +124,7 @@ class LiveView:
         return await events(request, self._told(request.query.get("session")))
 
     async def _told(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
-        """What one viewer hears: the list of sessions, one session, its rows, the time."""
+        """The messages to one viewer: the list of sessions, one session, its rows, the time."""
         listed: list[dict[str, Any]] | None = None
         list_at = 0.0
         shown, at, over = None, 0, False
@@ -152,7 +152,7 @@ class LiveView:
             try:
                 async with asyncio.timeout(_BEAT):
                     await changed.wait()
-                await asyncio.sleep(0.03)  # what comes together is told together
+                await asyncio.sleep(0.03)  # simultaneous changes are sent together
             except TimeoutError:
                 continue
 

@@ -1,4 +1,4 @@
-"""A machine for trying out: triggers are posted, and the answers are a journal."""
+"""Simulates a flow: posts triggers, and returns the verdicts as a journal."""
 
 from __future__ import annotations
 

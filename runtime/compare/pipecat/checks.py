@@ -1,4 +1,4 @@
-"""What a conversation of Pipecat must show: each check returns the problems, if there are any."""
+"""Checks of a Pipecat conversation. Each returns the problems, if there are any."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = [
 
 Check = Callable[[Outcome], list[str]]
 BEGUN = 0.35
-"""Seconds for which audio may go on over the user: they have just begun."""
+"""Seconds for which audio may continue over a user who has just started to speak."""
 
 
 def problems_of(outcome: Outcome, checks: Iterable[Check]) -> list[str]:
-    """The problems of these checks, and what no conversation may show."""
+    """The problems of these checks, and of those that every conversation must pass."""
     found = [problem for check in checks for problem in check(outcome)]
     return found + [problem for request in outcome.requests for problem in _refused(request)]
 
 
 def hears(text: str, *, by: float | None = None) -> Check:
-    """The user hears these words to their end, once; they begin at this second at the latest."""
+    """The user hears these words completely, once; they begin at this time at the latest."""
 
     def check(outcome: Outcome) -> list[str]:
         heard = outcome.saying(text)
@@ -66,7 +66,7 @@ def hears_never(text: str) -> Check:
 
 
 def runs_once(name: str, *, effects: int = 1) -> Check:
-    """The tool has its effect so often, and no call of it is cancelled."""
+    """The side effect of the tool happens this number of times, and no call of it is cancelled."""
 
     def check(outcome: Outcome) -> list[str]:
         calls = [call for call in outcome.tools if call.name == name]
@@ -99,7 +99,7 @@ def tool_ends(name: str, *, cancelled: bool) -> Check:
 
 
 def asked_at_most(times: int) -> Check:
-    """The model is asked so often at most."""
+    """The model is asked at most this number of times."""
 
     def check(outcome: Outcome) -> list[str]:
         if len(outcome.requests) <= times:
@@ -111,7 +111,7 @@ def asked_at_most(times: int) -> Check:
 
 
 def quiet_at_most(seconds: float, *, after: float = 0.0) -> Check:
-    """Between two stretches that are heard later than `after`, there is at most so much silence."""
+    """After `after`, no silence between two spans of audio is longer than this."""
 
     def check(outcome: Outcome) -> list[str]:
         heard = [stretch for stretch in outcome.heard if stretch.end >= after]
@@ -122,7 +122,7 @@ def quiet_at_most(seconds: float, *, after: float = 0.0) -> Check:
 
 
 def silent_over_the_user(outcome: Outcome) -> list[str]:
-    """Nothing begins to be heard while the user speaks."""
+    """No playout starts while the user speaks."""
     return [
         f"{heard.text!r} begins at {heard.start:.2f} s, while the user speaks "
         f"({voice.start:.2f}-{voice.end:.2f})"
@@ -133,7 +133,7 @@ def silent_over_the_user(outcome: Outcome) -> list[str]:
 
 
 def results_shown(outcome: Outcome) -> list[str]:
-    """What has ended before a request is shown in it, and what is shown as running runs."""
+    """A request shows the results of all ended calls, and only running calls as running."""
     return [
         f"the model is asked at {request.at:.2f} s, and its messages show {call.name}, which "
         f"{'was cancelled' if call.cancelled else 'had ended'} at {call.end:.2f} s, as "
@@ -147,7 +147,7 @@ def results_shown(outcome: Outcome) -> list[str]:
 
 
 def asked_between_answers(outcome: Outcome) -> list[str]:
-    """The model is not asked while something is heard that its messages cannot show yet."""
+    """The model is not asked during playout that its messages cannot show yet."""
     return [
         f"the model is asked at {request.at:.2f} s, in the middle of what is heard from "
         f"{heard.start:.2f} to {heard.end:.2f} s, and its messages lack it"
@@ -158,7 +158,7 @@ def asked_between_answers(outcome: Outcome) -> list[str]:
 
 
 def keeps_what_was_heard(outcome: Outcome) -> list[str]:
-    """A request shows all that was heard before it."""
+    """A request shows everything that was heard before it."""
     return [
         f"the model is asked at {request.at:.2f} s, and its messages lack {missing!r}, which was "
         f"heard by then"
