@@ -11,7 +11,7 @@ from chat import Answer, Call, Chat, Message
 
 from turnfsm import Flow, HostError, load_flow, parse_flow
 from turnfsm.host import on_interruption
-from turnfsm.testing import run
+from turnfsm.testing import PermutedLoop, VirtualLoop, run
 from turnfsm.testing.conformance import TALKS, Played, Step, Talk, Tool, judge
 
 
@@ -45,7 +45,13 @@ def types(line: str) -> Callable[[User, Chat], object]:
     return lambda user, chat: user.types(line)
 
 
-def talk_to(script: Script, seconds: float, **options: Any) -> tuple[User, Chat]:
+def talk_to(
+    script: Script,
+    seconds: float,
+    *,
+    make_loop: Callable[..., VirtualLoop] = VirtualLoop,
+    **options: Any,
+) -> tuple[User, Chat]:
     """Talk for so many virtual seconds, then leave."""
 
     async def play() -> tuple[User, Chat]:
@@ -64,13 +70,13 @@ def talk_to(script: Script, seconds: float, **options: Any) -> tuple[User, Chat]
         assert asyncio.all_tasks() == {asyncio.current_task()}
         return user, chat
 
-    return run(play())
+    return run(play(), make_loop=make_loop)
 
 
 # -- the conformance suite
 
 
-def on_text(talk: Talk) -> Played:
+def on_text(talk: Talk, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop) -> Played:
     """Play a conversation: a line comes when the words would end."""
     effects: list[str] = []
 
@@ -89,6 +95,7 @@ def on_text(talk: Talk) -> Played:
         tools={name: _tool(name, tool, effects) for name, tool in talk.tools.items()},
         flow=talk.flow,
         timers=talk.timers,
+        make_loop=make_loop,
     )
     heard = " ".join(line for _, line in user.seen)
     return Played(chat.conductor.turn.journal.read(), heard, effects)
@@ -116,6 +123,17 @@ def test_the_chat_conforms(name: str) -> None:
     if judgement.skipped:
         pytest.skip(judgement.skipped)
     assert judgement, str(judgement)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_does_so_in_any_order_of_ready_tasks(seed: int) -> None:
+    play = partial(on_text, make_loop=partial(PermutedLoop, seed=seed))
+    wrong = {
+        name: str(one)
+        for name, talk in TALKS.items()
+        if not (one := judge(talk, play, can={"pause"}))
+    }
+    assert wrong == {}
 
 
 # -- the chat itself

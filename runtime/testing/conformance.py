@@ -118,7 +118,7 @@ class Talk:
         known = [words for words in self.answers if words in text]
         answer = self.answers[max(known, key=text.rfind)] if known else Answer(OTHERWISE)
         if isinstance(answer, Exception):
-            raise answer
+            raise answer.with_traceback(None)  # it is raised in each talk
         return answer
 
 
