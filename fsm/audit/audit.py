@@ -16,7 +16,7 @@ from turnfsm.fsm.load.loader import load_flow, shipped_flows
 from turnfsm.fsm.metrics import Panel, Silence, Tick, measure, panel
 from turnfsm.fsm.metrics.panel import TICK
 
-from .decisions import decided
+from .decisions import decided, otherwise_in
 from .events import Recording, parse_recording
 from .facts import Facts, Span, facts_of
 from .outages import outages_in
@@ -193,8 +193,8 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         name: tuple((span.start, span.end) for span in getattr(lanes, name))
         for name in ("user", "agent", "tools")
     }
-    found = outages_in(figures)
-    return Audit("journal", found, tuple(broken), gaps, figures.panel, spans, lanes.end)
+    found = sorted([*outages_in(figures), *otherwise_in(journal)], key=lambda one: one.at)
+    return Audit("journal", tuple(found), tuple(broken), gaps, figures.panel, spans, lanes.end)
 
 
 def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import attrs
 
 from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Journal
 from turnfsm.fsm.load.loader import load_shipped
 from turnfsm.fsm.places import decided_at
 from turnfsm.fsm.source import Location
@@ -16,7 +17,7 @@ from .follow import Follower, SessionTriggers, TurnTriggers
 from .rules import AuditFinding, Decision
 from .rules.rule import AT_ONCE
 
-__all__ = ["decided"]
+__all__ = ["decided", "otherwise_in"]
 
 _ROUNDING = 1e-6  # seconds; some times are differences
 
@@ -44,6 +45,15 @@ def decided(
         decision = _decision(followers, asks, finding.at)
         told.append(attrs.evolve(finding, decision=decision, line=line))
     return tuple(told)
+
+
+def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
+    """What an observed session did, and its flow decides otherwise."""
+    for note in journal.notes:
+        if note.kind == "otherwise":
+            file, line, column = str(note.data["at"]).rsplit(":", 2)
+            decision = Decision(file, int(line), int(column), str(note.data["decided"]))
+            yield AuditFinding(note.t, "", "", str(note.data["did"]), decision)
 
 
 def _decision(followers: Iterable[Follower], asks: tuple[str, ...], at: float) -> Decision | None:

@@ -54,6 +54,7 @@ class TurnTriggers:
         self._in_tools: list[str] = []
         self._calls: set[str] = set()
         self._in_step = self._heard = self._cut = self._user_speaks = False
+        self._asked = self._due = False  # a reply to the turn is requested; nothing of it is heard
         self._words: float | None = None  # when the last transcript arrived that is in no turn yet
         self._spoke = self._answered = False  # since the last turn: speech, a reply to it
         self._commit_of: tuple[float, Verdict] | None = None
@@ -127,6 +128,7 @@ class TurnTriggers:
             return
         if words is not None and event.text("source") != "say":
             self._commit()
+            self._turn_asked()
         elif event.text("source") != "say" and self._commit_of is None:
             if self._spoke and not self._user_speaks:  # a realtime model: no transcript yet
                 self._answered = True
@@ -141,6 +143,11 @@ class TurnTriggers:
         verdict = self._ask("turn_committed", "the turn was answered")
         self._commit_of = (self._now, verdict) if verdict else None
 
+    def _turn_asked(self) -> None:
+        if not self._asked:
+            self._asked = self._due = True
+            self._post("turn_asked", None)
+
     def _message(self) -> None:
         if self._words is None:  # typed, or given by the application
             return
@@ -150,7 +157,8 @@ class TurnTriggers:
             waited = self._now - self._commit_of[0]
             self._otherwise(self._commit_of[1], f"the turn waited for {waited:.1f} s")
         self._words, self._spoke, self._answered, self._commit_of = None, False, False, None
-        self._post("turn_asked", None)
+        self._turn_asked()
+        self._asked = False
         self._queue += self._speculative
         self._speculative.clear()
         self._pass_floor_on()
@@ -202,6 +210,9 @@ class TurnTriggers:
             if verdict and "start_output" not in verdict.actions:
                 self._otherwise(verdict, "the agent spoke")
             self._post("playout_started", self._holder)
+            if self._due:
+                self._due = False
+                self._post("turn_replied", None)
 
     def _playback_finished(self, cut: bool) -> None:
         self._heard, self._cut = False, cut

@@ -127,7 +127,7 @@ class _Follower(SessionEvents):
     def _otherwise(self, verdict: Verdict, did: str) -> None:
         place = decided_at(self._flow, verdict)
         told = {"did": did, "decided": str(verdict), "trigger": verdict.trigger}
-        self.turn.note("otherwise", **told, state=verdict.state, at=str(place) if place else "")
+        self.turn.note("otherwise", **told, state=verdict.state, at=str(place or "flow:0:0"))
 
 
 def _nothing(event: Any) -> None:

@@ -13,8 +13,10 @@ import pytest
 from livekit.agents import AgentSession
 
 from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal
+from turnfsm.audit import audit_file, audit_journal
 from turnfsm.fsm.journal import Journal, replay
 from turnfsm.livekit import EventRecorder, TurnSession, rollout
+from turnfsm.metrics import explain
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
@@ -123,6 +125,19 @@ def test_the_journal_of_an_observed_session_is_one_of_its_flow(tmp_path: Path) -
     states = [entry.verdict.dest for entry in journal.entries if entry.verdict.entered]
     assert states.count("speaking") == 2
     assert [note.kind for note in journal.notes] == ["rollout", "closed"]
+    assert audit_journal(journal, load_flow("turn")).right
+    waits = explain(journal, load_flow("turn"))
+    assert [wait.cause for wait in waits if wait.start > 6.0] == ["nothing_asked"]
+
+
+def test_the_audit_of_the_journal_names_what_is_decided_otherwise(tmp_path: Path) -> None:
+    """As it does for a recording, with the line of the flow."""
+    file = tmp_path / "a.jsonl"
+    played(scenario("S1"), lambda **options: observed(**options, sinks=[JsonlSink(file)]))
+    first, second = audit_file(file).findings
+    assert first.lines()[0] == "    6.80 s  -  the model was asked before the turn was committed"
+    assert "preemptive_generation refused in tool_running" in first.lines()[1]
+    assert second.what == "the turn waited for 4.2 s"
 
 
 async def test_an_observed_session_takes_the_arguments_of_a_governed_one() -> None:
