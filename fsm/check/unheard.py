@@ -20,7 +20,8 @@ __all__ = ["NO_SILENCE", "rows_of", "unheard", "unheard_advice"]
 NO_SILENCE = "no_silence_longer_than"
 
 _AT_WORK = ("step_running", "unreleased", "reply_due")
-_NOT_FOR_THE_USER = ("endpointing", "answer_coming")
+_UP_TO_THE_USER = ("endpointing", "answer_coming", "yes_awaited")
+"""While one of these is true, the agent waits for the user."""
 
 
 def unheard(model: StateSpace, seconds: float) -> Wait:
@@ -47,7 +48,7 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
         at_most=seconds,
         free=voice,
         reads=opened | cut | at_work | idle,
-        denied=bits.mask(n for n in _NOT_FOR_THE_USER if n in flow.host_facts),
+        denied=bits.mask(n for n in _UP_TO_THE_USER if n in flow.host_facts),
         granted=bits.mask(n for n in ("can_say",) if n in flow.host_facts),
         lasts=waits,
     )
@@ -66,11 +67,15 @@ def unheard_advice(flow: Flow, outcome: Outcome) -> str:
             "its timer goes on, whatever else is reported"
         )
     moves = [edge[3] for _, edge in outcome.moves]
-    states = [outcome.end or "", *(move.dest for move in reversed(moves)), *flow.states]
-    lacking = [state for state in states if state and quiet[0] not in flow.states[state].after]
-    return (
-        f"say something in {lacking[0]!r}, too: add {quiet[0]!r} to its 'after'" if lacking else ""
-    )
+    states = [*filter(None, (outcome.end, *(move.dest for move in reversed(moves))))]
+    for state in states:
+        if quiet[0] not in flow.states[state].after:
+            return f"say something in {state!r}, too: add {quiet[0]!r} to its 'after'"
+    for _, edge in outcome.again:
+        if quiet[0] in edge[3].restarts:
+            return f"do not let {edge[3].trigger!r} restart {quiet[0]!r}: the user does not hear it"
+    within = " and ".join(repr(state) for state in dict.fromkeys(states[:2]))
+    return f"let {quiet[0]!r} say something in {within}, whatever the host answers"
 
 
 def rows_of(flow: Flow, outcome: Outcome) -> list[Path]:

@@ -76,6 +76,21 @@ def test_a_longer_timer_is_found_with_its_seconds() -> None:
     assert remedy == "make shorter: quiet; or allow 6"
 
 
+def test_a_guard_that_the_host_may_close_is_found() -> None:
+    guarded = "states: {tool_running: {after: {quiet: {unless: holdable, actions: say_quiet}}}}\n"
+    _, message, remedy, _ = refuted(check_flow(flow_of(SECTION + guarded)))
+    assert "no timer leaves tool_running" in message or "again and again" in message
+    assert "'tool_running'" in remedy
+    assert "whatever the host answers" in remedy
+
+
+def test_a_call_that_waits_for_a_yes_of_the_user_is_no_silence_of_the_agent() -> None:
+    """The agent has asked, and waits for the user."""
+    report = check_flow(flow_of(f"{SECTION}tools: {{confirm: {{pay: {{say: Shall I pay?}}}}}}\n"))
+    assert report.findings == ()
+    assert detail(report) == "at most 4 s (quiet 4)"
+
+
 LOST = {
     "no longer lasting": lambda flow: attrs.evolve(flow, lasting=()),
     "no longer in thinking": lambda flow: without(flow, "thinking"),
@@ -110,6 +125,7 @@ def test_each_part_of_it_is_needed(lost: str) -> None:
     _, message, remedy, _ = refuted(report)
     if lost == "started again by tokens":
         assert "step_progressed can come again and again" in message
+        assert remedy == "do not let 'step_progressed' restart 'quiet': the user does not hear it"
     if lost.startswith("no longer in"):
         state = lost.rpartition(" ")[2]
         assert remedy == f"say something in '{state}', too: add 'quiet' to its 'after'"
