@@ -59,7 +59,7 @@ class QuietTimes:
 
     def __init__(self) -> None:
         self._parts: list[tuple[_Open, float]] = []
-        self._open: _Open | None = _Open(0.0, "nothing_asked", "no reply was asked for")
+        self._open: _Open | None = _Open(0.0, "nothing_asked", "no reply was requested")
         self._state = "listening"
         self._facts: tuple[str, ...] = ()
         self._heard = False
@@ -205,7 +205,7 @@ class QuietTimes:
         if state == "paused" or "output_held" in self._facts:
             what = "cut off" if state == "paused" else "held before its first frame"
             by = f" by {self._held}" if self._held else ""
-            voice = ", the user's voice goes on" if self._user else ""
+            voice = ", the user keeps speaking" if self._user else ""
             return "output_held", f"the output is {what}{by}{voice}"
         if self._user:
             return "user_has_the_floor", f"the user speaks since {self._voice_at:.2f} s"
@@ -237,7 +237,7 @@ class QuietTimes:
         if self._undecided and self._undecided in self._worded:
             return "endpointing", _UNDECIDED
         if self._undecided:
-            return "stt", "no transcript has come of the voice before it"
+            return "stt", "the speech before it has no transcript"
         return self._of_nothing()
 
     def _of_nothing(self) -> tuple[Cause, str]:
@@ -247,7 +247,7 @@ class QuietTimes:
             return "no_audio", f"no audio of the user has come since {self._no_audio:.2f} s"
         goes_on = ", ".join(self._released.values())
         aside = f"; in the background runs {goes_on}" if goes_on else ""
-        return "nothing_asked", f"no reply was asked for{aside}"
+        return "nothing_asked", f"no reply was requested{aside}"
 
     # -- the parts
 
@@ -304,13 +304,13 @@ class QuietTimes:
             return Part(part.start, end, cause, why, spoken, part.refused)
         if part.after in worded and cause == "stt":
             ended, came = self._voices[part.after][1], worded[part.after]
-            why = f"the transcript of the voice that ended at {ended:.2f} s came at {came:.2f} s"
+            why = f"the transcript of the speech that ended at {ended:.2f} s came at {came:.2f} s"
         elif part.after and part.after not in worded:
             if part.after in self._committed:
                 cause, why = "endpointing", _UNDECIDED
             elif part.after not in unheard and _FAILED not in why:
                 cause = "nothing_asked"
-                why = "no reply was asked for: the voice before it gave no words"
+                why = "no reply was requested: the speech before it got no transcript"
         return Part(part.start, end, cause, why, False, part.refused)
 
 

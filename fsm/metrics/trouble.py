@@ -32,7 +32,7 @@ class Trouble:
         if not failure.recoverable and cause in ("llm", "tts"):
             self._lost = cause, f"{failure} at {now:.2f} s and was given up: the reply was lost"
         elif cause == "vad":
-            self._lost = cause, f"{failure} at {now:.2f} s: no voice is noticed any more"
+            self._lost = cause, f"{failure} at {now:.2f} s: speech is not detected any more"
 
     def works(self, *causes: Cause) -> None:
         """These components work again."""

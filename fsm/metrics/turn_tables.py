@@ -53,7 +53,7 @@ def outages(figures: Figures) -> Iterator[tuple[str, str]]:
             case ComponentSwitched(available=False, component=component):
                 count[f"{component} was replaced by another one"] += 1
             case VoiceUnrecognised() as voice if voice.long:
-                count["a voice of at least 1 s has no transcript"] += 1
+                count["speech of at least 1 s has no transcript"] += 1
             case AudioStopped():
                 count["no audio of the user for at least 5 s"] += 1
             case Closed() as close:

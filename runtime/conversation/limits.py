@@ -11,7 +11,7 @@ __all__ = ["MEANS", "TurnLimitReached"]
 MEANS: Mapping[str, str] = {
     "thinking_limit": "the model has produced nothing for this long; its reply is dropped",
     "speaking_limit": "the output has not reported the end of playout; the speech is interrupted",
-    "pause_limit": "the user's voice lasted this long without words; the speech is not resumed",
+    "pause_limit": "the user spoke for this long without a transcript; the agent does not resume",
     "tool_limit": "a tool call has run for this long; the turn continues without it",
     "turn_overdue": "a user turn has had no reply for this long; nothing waits for it any more, "
     "though one that still comes is said",

@@ -64,7 +64,7 @@ class Objections:
             async with asyncio.timeout(limit):
                 await self._until(lambda: not call.ask(wait) or self._may_proceed())
         except TimeoutError:
-            logger.warning("tool %s (%s) waits no longer for the user", call.name, call.id)
+            logger.warning("tool %s (%s) stops waiting for the user", call.name, call.id)
         finally:
             call.waits = False
         if not self.turn.closed:

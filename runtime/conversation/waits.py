@@ -18,12 +18,12 @@ Awaited = Literal[
 """The cause of a wait. Where a silence has the same cause, the name is the same."""
 
 MEANS: Mapping[Awaited, str] = {
-    "model": "the model or its voice gives nothing",
-    "output": "the audio output reports no end of playout, and gets no more audio",
+    "model": "the model or the TTS produces nothing",
+    "output": "the audio output gets no more audio, and does not report the end of playout",
     "tool_running": "a tool call runs",
     "output_held": "the reply is held until the user is quiet",
-    "application": "a hook or a toolset of the application has not ended",
-    "user_has_the_floor": "a voice without words goes on, and the speech is paused",
+    "application": "a hook or a toolset of the application is still running",
+    "user_has_the_floor": "speech without a transcript continues, and the agent is paused",
 }
 """The sentence for each."""
 

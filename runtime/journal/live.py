@@ -273,7 +273,7 @@ class LiveJournal:
             try:
                 listener(raw)
             except Exception:  # as a sink: it must not break the conversation
-                logger.exception("%r hears no more records", listener)
+                logger.exception("%r gets no more records", listener)
                 self._listeners = tuple(o for o in self._listeners if o is not listener)
 
     def _write(self, record: Mapping[str, Any]) -> None:

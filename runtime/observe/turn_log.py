@@ -112,7 +112,7 @@ class TurnLog:
                 now = "is used again" if event.available else "is replaced by another one"
                 return f"{event.component} {now}"
             case VoiceUnrecognised() if event.long:
-                return f"no transcript of the voice from {event.since:.2f} to {event.until:.2f} s"
+                return f"no transcript of the speech from {event.since:.2f} to {event.until:.2f} s"
             case AudioStopped():
                 return f"no audio of the user since {event.since:.2f} s"
             case AudioResumed():

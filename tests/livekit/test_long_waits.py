@@ -117,7 +117,7 @@ def test_a_model_that_gives_nothing_is_reported_at_5_s(seconds: float, reported:
     outcome = stage.run(25.0)
     assert _reports(waits) == [("model", s, s == reported[-1]) for s in reported]
     assert outcome.heard_saying(BOOKED) is not None
-    text = "the turn waits for 5.0 s: the model or its voice gives nothing"
+    text = "the turn waits for 5.0 s: the model or the TTS produces nothing"
     assert (text in [said for _, said in outcome.warnings]) is bool(reported)
 
 

@@ -219,7 +219,7 @@ def test_a_voice_without_words_is_not_waited_for_forever() -> None:
     outcome = stage.run(11.0)
     assert clerk.hung_up_at is not None
     assert 5.9 < clerk.hung_up_at < 6.5
-    assert any("waits no longer for the user" in text for _, text in outcome.warnings)
+    assert any("stops waiting for the user" in text for _, text in outcome.warnings)
 
 
 @pytest.mark.parametrize(

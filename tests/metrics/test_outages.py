@@ -83,18 +83,18 @@ def test_an_stt_that_cannot_be_reached(told: Play) -> None:
     user = caller()
     call = told(stage(user, stt=ScriptedSTT(user, down=True)))
     assert "0.00 s  19.70 s of silence: stt\n" in call.why
-    said = f"no transcript has come of the voice before it; the STT {DOWN}, 6 times, last at 6.00 s"
+    said = f"the speech before it has no transcript; the STT {DOWN}, 6 times, last at 6.00 s"
     assert f"2.75 to 6.05 s  stt: {said}\n" in call.why
     assert call.why.endswith(f"19.70 s  the session closed: error, the STT {DOWN}\n")
     report = call.by("report")
     assert f"the STT {DOWN}, given up" in report
-    assert "a voice of at least 1 s has no transcript" in report
+    assert "speech of at least 1 s has no transcript" in report
     audit = call.by("audit")
     assert f"the STT {DOWN} and was given up, 4 times until 19.70 s\n" in audit
     assert "3 voices from 1.05 to 13.45 s have no transcript\n" in audit
     assert f"the session closed: error, the STT {DOWN}\n" in audit
     assert call.log[0] == f"the STT {DOWN} and was given up"
-    assert "no transcript of the voice from 1.05 to 2.75 s" in call.log
+    assert "no transcript of the speech from 1.05 to 2.75 s" in call.log
     assert call.log[-1] == f"the session closed: error, the STT {DOWN}; turns: none"
 
 
@@ -106,7 +106,7 @@ def test_an_stt_that_gives_nothing(told: Play) -> None:
     assert f"1.05 to 2.75 s  stt: {said}" in call.why
     assert "stt        1  22.00" in call.by("report")
     assert "3 voices from 1.05 to 13.45 s have no transcript\n" in call.by("audit")
-    assert call.log[0] == "no transcript of the voice from 1.05 to 2.75 s"
+    assert call.log[0] == "no transcript of the speech from 1.05 to 2.75 s"
     assert call.log[-1] == "the session closed: user_initiated; turns: none"
 
 
@@ -118,7 +118,7 @@ def test_a_tts_that_cannot_be_reached(told: Play) -> None:
     assert f"tts: {said}, last at 5.50 s\n" in call.why
     lost = f"tts: the TTS {DOWN} at 18.30 s and was given up: the reply was lost\n"
     assert f"18.30 to 22.00 s  {lost}" in call.why
-    assert "no reply was asked for" not in call.why
+    assert "no reply was requested" not in call.why
     report = call.by("report")
     assert "dropped      3" in report
     assert f"1     dropped         -  the TTS {DOWN}" in report
@@ -145,7 +145,7 @@ def test_an_stt_that_is_slow(told: Play) -> None:
     user = ScriptedUser().says("what is the weather", at=1.0, duration=1.5, stt_delay=6.0)
     call = told(stage(user))
     assert "2.75 s  6.15 s of silence: stt\n" in call.why
-    said = "the transcript of the voice that ended at 2.75 s came at 8.50 s\n"
+    said = "the transcript of the speech that ended at 2.75 s came at 8.50 s\n"
     assert f"2.75 to 8.50 s  stt: {said}" in call.why
     assert "endpointing" not in call.why
     report = call.by("report")
@@ -213,7 +213,9 @@ def test_a_noise_is_no_outage(told: Play) -> None:
     """A cough has no transcript, and needs none."""
     user = ScriptedUser().makes_noise(at=3.0, duration=0.4)
     call = told(stage(user))
-    assert "nothing_asked: no reply was asked for: the voice before it gave no words" in call.why
+    assert (
+        "nothing_asked: no reply was requested: the speech before it got no transcript" in call.why
+    )
     assert call.log == ["the session closed: user_initiated; turns: none"]
     assert "0 findings" in call.by("audit")
 

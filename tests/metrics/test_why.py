@@ -126,11 +126,11 @@ def _idle() -> Journal:
 
 
 CASES: dict[str, tuple[Callable[[], Journal], str]] = {
-    "stt": (_slow_stt, "the transcript of the voice that ended at 1.85 s came at 7.60 s"),
+    "stt": (_slow_stt, "the transcript of the speech that ended at 1.85 s came at 7.60 s"),
     "llm": (_slow_model, "the model was asked at 2.10 s, nothing has come"),
     "tts": (_slow_voice, "the first text came at 2.10 s, no audio has come"),
     "output": (_slow_output, "the first audio came at 2.20 s, the output has not begun"),
-    "vad": (_no_vad, "the VAD failed (RuntimeError) at 4.10 s: no voice is noticed any more"),
+    "vad": (_no_vad, "the VAD failed (RuntimeError) at 4.10 s: speech is not detected any more"),
     "no_audio": (_no_audio, "no audio of the user has come since 3.60 s"),
     "endpointing": (_endpointing, "it is not decided whether the user's turn has ended"),
     "application": (_application, "the turn of 2.10 s is in on_user_turn_completed"),
@@ -140,10 +140,10 @@ CASES: dict[str, tuple[Callable[[], Journal], str]] = {
     "output_held": (
         _held,
         "the output is held before its first frame by user_started_speaking at 3.05 s, "
-        "the user's voice goes on",
+        "the user keeps speaking",
     ),
     "winding_down": (_winding_down, "the interrupted reply is ending"),
-    "nothing_asked": (_idle, "no reply was asked for"),
+    "nothing_asked": (_idle, "no reply was requested"),
 }
 
 

@@ -451,7 +451,7 @@ def test_a_listener_that_comes_late_hears_what_comes_then(
     turn.post("tick")
     turn.post("tick")
     assert [raw[0] for raw in heard] == list(range(before + 1, turn.journal.seq + 1))
-    assert caplog.text.count("hears no more records") == 1
+    assert caplog.text.count("gets no more records") == 1
 
 
 def test_a_session_that_goes_on_without_its_folder_has_no_second_file(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ class ArrivingActivity(LeavingActivity):
         if lost := [] if model is not None else [id for id in skipped if id not in known]:
             self._conductor.words_settled(lost)
             logger.warning(
-                "%s took over before it was recognised what the user had said; nobody answers it",
+                "%s took over before a transcript arrived; what the user said gets no answer",
                 self.label,
             )
 
