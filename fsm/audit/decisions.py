@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import attrs
@@ -18,6 +19,8 @@ from .rules import AuditFinding, Decision
 from .rules.rule import AT_ONCE
 
 __all__ = ["decided", "otherwise_in"]
+
+_PLACE = re.compile(r"(.*):(\d{1,9}):(\d{1,9})")
 
 _ROUNDING = 1e-6  # seconds; some times are differences
 
@@ -50,10 +53,11 @@ def decided(
 def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
     """What an observed session did, and its flow decides otherwise."""
     for note in journal.notes:
-        if note.kind == "otherwise":
-            file, line, column = str(note.data["at"]).rsplit(":", 2)
-            decision = Decision(file, int(line), int(column), str(note.data["decided"]))
-            yield AuditFinding(note.t, "", "", str(note.data["did"]), decision)
+        place = _PLACE.fullmatch(str(note.data.get("at")))
+        if note.kind == "otherwise" and place is not None:
+            decided = str(note.data.get("decided"))
+            decision = Decision(place[1], int(place[2]), int(place[3]), decided)
+            yield AuditFinding(note.t, "", "", str(note.data.get("did")), decision)
 
 
 def _decision(followers: Iterable[Follower], asks: tuple[str, ...], at: float) -> Decision | None:

@@ -247,6 +247,9 @@ def test_spans_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     found = audit_file(file)
     assert found.of == "spans"
     assert {finding.failure for finding in found.findings} == {"D"}
+    assert {str(finding.decision).split(": ")[1] for finding in found.findings} == {
+        "turn_committed"
+    }
     assert [gap.cause for gap in found.silences][-1] == "tool_running"
 
 

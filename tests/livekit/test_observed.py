@@ -138,6 +138,9 @@ def test_the_audit_of_the_journal_names_what_is_decided_otherwise(tmp_path: Path
     assert first.lines()[0] == "    6.80 s  -  the model was asked before the turn was committed"
     assert "preemptive_generation refused in tool_running" in first.lines()[1]
     assert second.what == "the turn waited for 4.2 s"
+    lines = [line for line in file.read_text().splitlines() if '"otherwise"' in line]
+    file.write_text(file.read_text().replace(lines[0], lines[0].replace("turn.yaml:", "turn.")))
+    assert audit_file(file).findings == (second,)  # a note of somebody else is no finding
 
 
 async def test_an_observed_session_takes_the_arguments_of_a_governed_one() -> None:
