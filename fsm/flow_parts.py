@@ -213,7 +213,7 @@ class Transition:
 
 @attrs.frozen
 class Tuning:
-    """What a state changes in the session's settings while it is held; LiveKit obeys it live."""
+    """Settings of the session that a state replaces. LiveKit reads them at each use."""
 
     min_duration: float | None = doc(
         "Seconds that the user must speak before it may count as an interruption.", default=None
@@ -339,7 +339,7 @@ class Never:
 
 @attrs.frozen
 class Always:
-    """Facts that hold whenever a state is held.
+    """Facts that always hold in a state.
 
     Attributes:
         state: The state.

@@ -18,7 +18,7 @@ Post = Callable[[str, Any], Verdict | None]
 """Decides on a trigger, with the ``of`` that it belongs to. None: the flow does not have it."""
 
 Otherwise = Callable[[Verdict, str], None]
-"""Gets what the flow has decided, and what the session did instead, in a sentence."""
+"""Called with the flow's decision, and with what the session did instead, as a sentence."""
 
 
 class Triggers(Protocol):
@@ -41,7 +41,8 @@ class TurnTriggers:
 
     Args:
         post: Decides on a trigger.
-        otherwise: Gets what the session did, and the flow has refused or decided otherwise.
+        otherwise: Called with what the session did although the flow has refused it or decided
+            differently.
     """
 
     def __init__(self, post: Post, otherwise: Otherwise = lambda verdict, did: None) -> None:
@@ -259,7 +260,7 @@ class SessionTriggers:
 
 
 class Follower:
-    """Steps through a flow as a session goes on, with the timers of the flow.
+    """Steps through a flow along a session's events, with the timers of the flow.
 
     Args:
         flow: The flow, which does not govern the session.

@@ -60,7 +60,7 @@ class Move:
 
     @property
     def keeps(self) -> tuple[str, ...]:
-        """The timers that go on, though a state is entered."""
+        """The timers that continue although a state is entered."""
         return self.taken.keeps if self.taken else ()
 
     @property

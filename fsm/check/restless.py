@@ -270,5 +270,5 @@ class Restless:
 
 
 def _done(move: Move) -> tuple[object, ...]:
-    """What it does, whichever row does it."""
+    """Its effect, whichever row has it."""
     return move.dest, move.entered, move.actions, move.restarts, move.keeps

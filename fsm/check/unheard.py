@@ -79,7 +79,7 @@ def unheard_advice(flow: Flow, outcome: Outcome) -> str:
 
 
 def rows_of(flow: Flow, outcome: Outcome) -> list[Path]:
-    """The rows that come again and again while nothing is heard."""
+    """The rows that repeat while nothing is heard."""
     rows = {row.id: row.path for row in flow.rows()}
     taken = [edge[3].taken for _, edge in outcome.again]
     return [*dict.fromkeys(rows[one.row] for one in taken if one is not None and one.row)]

@@ -42,7 +42,7 @@ def state_marks(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
 
     Args:
         flow: The flow.
-        state: The state that is held.
+        state: The state.
         facts: The facts that are true.
 
     Returns:

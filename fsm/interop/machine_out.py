@@ -25,8 +25,8 @@ class FlowModel:
     """The model behind a flow's machine: it keeps the facts and the scopes that are current.
 
     Args:
-        actions: Action to what carries it out, called with the `EventData` of `transitions`;
-            an action that is not among them is only recorded.
+        actions: For each action the function that carries it out, called with the `EventData` of
+            `transitions`; an action that is not among them is only recorded.
 
     Attributes:
         facts: The facts that are true. Add and discard host facts as the host answers.

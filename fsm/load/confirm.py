@@ -23,7 +23,7 @@ _BUSY = ("user_speaking", "endpointing", "answer_coming")
 
 
 def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
-    """What is wrong with the questions, beside what is wrong with what they are short for."""
+    """The problems of the questions, besides those of their expansions."""
     if file.tools.confirm and "tool_running" not in file.states:
         message = "'confirm' needs the state 'tool_running'"
         yield source.at_key(_SECTION, message, "write 'extends: turn'", code="unknown-state")
@@ -91,7 +91,7 @@ def _actions(parts: Parts) -> None:
 
 
 def _other_words(parts: Parts, state: str) -> None:
-    """Words that are answered, or typed, are no yes: no call waits for one any more."""
+    """Text that was answered, or typed, is not a yes: no call waits for one any more."""
     on = parts.file.states[state].on
     for trigger, rows in on.items():
         if any("answer_turn" in row.actions for row in rows):

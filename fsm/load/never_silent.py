@@ -52,8 +52,8 @@ def add_never_silent(parts: Parts) -> None:
 
 
 def _counted(trigger: str, rows: Rows) -> Rows:
-    """The silence is counted from a committed turn; from a step or a tool only if no turn was
-    open before: then the timer has run on while nobody waited."""
+    """The silence is counted from a committed turn; from a step or a tool only if no turn was open
+    before: then the timer kept running while nobody waited."""
     counted: list[Transition] = []
     for row in rows:
         anew = attrs.evolve(row, restarts=(*row.restarts, _TIMER))

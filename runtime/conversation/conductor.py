@@ -470,7 +470,7 @@ class Conductor(UserReports):
     async def before_call(self, call_id: str, name: str, arguments: str, turn: str) -> str | None:
         """A tool is about to begin. Posts nothing.
 
-        If the session is kept, the call is stored first.
+        With a store, the call is stored first.
 
         Returns:
             The output for the model if the tool must not begin, else None.

@@ -49,7 +49,7 @@ class Objections:
         """Wait until it is known whether the user objects.
 
         Posts `proceed` when it is known. The tool waits for ten seconds at most, or `pause_limit`
-        if that is shorter, since speech may go on without a transcript.
+        if that is shorter, since speech may continue without a transcript.
 
         Args:
             wait: The request of `specs/tool_call.yaml` that asks whether the tool must wait.

@@ -128,7 +128,7 @@ class Speech(Protocol):
 
         Args:
             force: Even if it may not be interrupted.
-            model: First stop what a realtime model says, whatever that answers.
+            model: Interrupt a realtime model's response first.
         """
 
     def hold(self, on: bool) -> None:
@@ -218,7 +218,7 @@ class Agent(Protocol):
 
     @property
     def user_silent(self) -> bool:
-        """The user pauses inside an utterance for so long that the agent may begin."""
+        """The user has paused inside an utterance, long enough for the agent to begin."""
 
     def take_turn(self, turn: UserTurn) -> None:
         """Commit a deferred turn; `Conductor.may_commit` follows."""

@@ -74,7 +74,7 @@ class UserReports:
         """The session closes."""
         return self._session.closing
 
-    # -- voice and words
+    # -- speech and transcripts
 
     def user_started(self) -> None:
         """Speech starts. If nothing else detects speech, an interim transcript shows it. Posts

@@ -347,7 +347,7 @@ class UserTurns:
         elif not speech.interrupted:
             self._end(turn, "silent", "its reply had nothing to be heard")
         elif turn.cut_by not in ("audio_activity", "user_turn") and not self._due(turn.answers):
-            # otherwise the user goes on, and the next turn supersedes it
+            # otherwise the user continues, and the next turn supersedes it
             self._end(turn, "dropped", "its reply was interrupted before it was heard")
 
     def _end(

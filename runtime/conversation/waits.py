@@ -99,7 +99,7 @@ class LongWait:
         since: float,
         now: float,
     ) -> None:
-        """The wait goes on."""
+        """The wait continues."""
         told = self._told
         what = waiting, cause, names
         if told is not None and (told.waiting, told.cause, told.names) == what:

@@ -120,7 +120,7 @@ class Screen:
         return Panel(Group(head, *parts), title=f"turnfsm demo  {now:.1f} s", title_align="left")
 
     def _armed(self, turn: TurnRuntime, now: float) -> Iterator[str]:
-        """The timers of the state that is held and were not yet due, with what is left of them."""
+        """The pending timers of the current state, with the remaining seconds."""
         for name in turn.flow.states[turn.state].after:
             left = turn.flow.timers[name] - (now - self._entered)
             if 0 < left < NEVER:
@@ -143,7 +143,7 @@ def _line(record: Record, timers: Mapping[str, float]) -> str:
 
 
 def _idle(record: Record, timers: Mapping[str, float]) -> bool:
-    """A timer that finds its guard closed and waits on."""
+    """A due timer whose guard does not hold."""
     return record["trigger"] in timers and record["verdict"] == "refused"
 
 

@@ -246,7 +246,7 @@ class EventRecorder(SessionEvents):
         try:
             self._file.write(json.dumps(record) + "\n")
             self._file.flush()
-        except (OSError, ValueError) as exc:  # the conversation goes on without the recording
+        except (OSError, ValueError) as exc:  # the conversation continues without the recording
             logger.error("the recording of events has stopped: %s", exc)
             self._file = None
 

@@ -95,9 +95,9 @@ class TurnSession(GovernedSession[Userdata_T]):
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
         observe: Decide nothing: make an unchanged `AgentSession`, and follow it with the flow. The
-            journal has what the flow decides, and a note ``otherwise`` for each thing that the
-            session did and the flow has refused or decided otherwise. Only `flow`, `timers`,
-            `limits`, `sinks` and `view` count then, and methods of a subclass do not.
+            journal has the flow's decisions, and a note ``otherwise`` for each action of the
+            session that the flow refused or decided differently. Only `flow`, `timers`, `limits`,
+            `sinks` and `view` count then, and methods of a subclass do not.
         strict: Raise if this livekit-agents lacks anything that turnfsm needs, or is outside the
             supported range. False: run without the features that it lacks; see `missing_features`.
         options: The arguments of `AgentSession`.

@@ -70,7 +70,7 @@ def closed_by(reason: Enum, error: Any) -> Closed:
 def follow_fallbacks(
     stt: Any, llm: Any, tts: Any, record: Callable[[ComponentSwitched], None]
 ) -> Callable[[], None]:
-    """Report when a fallback adapter gives a component up, or uses it again. Returns a function
+    """Report when a fallback adapter stops using a component, or uses it again. Returns a function
     that stops it."""
 
     def switched(part: ComponentPart, field: str) -> Callable[[Any], None]:

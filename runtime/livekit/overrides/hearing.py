@@ -156,7 +156,7 @@ class HearingActivity(ArrivingActivity):
         if self.hears_words:
             self._conductor.outages.voice_started()
         if self.manual_turns and not self._conductor.voice_holds_output:
-            self._user_silence_event.set()  # LiveKit would wait until the voice has ended
+            self._user_silence_event.set()  # LiveKit would wait for the end of speech
         self._hears_silence = False
         if self._decision is not None:
             self._decision.cancel()

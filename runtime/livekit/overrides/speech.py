@@ -164,8 +164,8 @@ class GovernedHandle(SpeechHandle):
             heard.cancel()
 
     async def wait_for_playout(self) -> None:
-        # What a tool has not said when the user interrupts its turn belongs to that turn. The tool
-        # itself continues, as in LiveKit.
+        # If the user interrupts a tool's turn, the tool's unsaid speech is dropped with it. The
+        # tool itself continues, as in LiveKit.
         owner = _SpeechHandleContextVar.get(None) if _blocking_call() is not None else None
         if owner is not None and owner is not self:
             over = {self._done_fut, owner._interrupt_fut}
