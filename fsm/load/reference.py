@@ -32,6 +32,7 @@ _TITLES = {
     "Phrases": "Phrases",
     "Monologue": "A monologue",
     "Hold": "A hold",
+    "NotHeard": "A user who is not heard",
     "Rules": "The agenda",
     "Confirm": "A confirmation of a tool",
     "Condition": "A condition on an argument",

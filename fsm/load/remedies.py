@@ -35,6 +35,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "silence": "reprompts no_input idle",
             "monologue": "max_speech speech_limit max_monologue",
             "hold": "on_hold holding park wait",
+            "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
             "extends": "base inherits inherit include",
             "is": _IS,
         }
@@ -99,6 +100,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "until": "back resume ends",
         }
     ),
+    "NotHeard": _words({"say": "text speak says", "no_audio": "audio microphone muted deaf"}),
     "Confirm": _words(
         {
             "say": "text ask question prompt",

@@ -16,6 +16,7 @@ from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .monologue import add_monologue
 from .never_silent import add_never_silent
+from .not_heard import add_not_heard
 from .paced import add_pace
 from .parts import Parts
 from .spoken import add_fillers, add_silence
@@ -28,6 +29,7 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "silence": ("listening", add_silence),
     "monologue": ("speaking", add_monologue),
     "never_silent": ("listening", add_never_silent),
+    "not_heard": ("listening", add_not_heard),
     "hold": ("listening", add_hold),
 }
 """Each section, with the state that it needs and the function that expands it."""

@@ -22,7 +22,7 @@ from turnfsm.fsm.flow import NEVER, Confirm, Names, Scope, Seconds, Texts, yaml_
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
-from .written import ONE_OR_MORE, SHORT, FlowFile, Hold, Monologue, WrittenState
+from .written import ONE_OR_MORE, SHORT, FlowFile, Hold, Monologue, NotHeard, WrittenState
 
 __all__ = ["structure_as"]
 
@@ -44,6 +44,7 @@ _NOUNS = {
     "Expectation": "the expectation",
     "Monologue": "the monologue",
     "Hold": "the hold",
+    "NotHeard": "the key 'not_heard'",
     "Confirm": "the confirmation",
     "Condition": "the condition",
     "Assurance": "'never_silent'",
@@ -174,6 +175,7 @@ def _as_field(kind: Any, value: Any) -> str:
         WrittenState: "is",
         Expectation: "kind",
         Hold: "then",
+        NotHeard: "say",
         Confirm: "say",
     }.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""

@@ -43,6 +43,7 @@ __all__ = [
     "Group",
     "Hold",
     "Monologue",
+    "NotHeard",
     "Reprompt",
     "WrittenProperties",
     "WrittenState",
@@ -191,6 +192,21 @@ class Assurance:
     )
 
 
+@attrs.frozen
+class NotHeard:
+    """What the agent says to a user whom it cannot understand or hear."""
+
+    say: Texts = doc(
+        "What the agent says if the user has spoken and no transcript comes, once until one comes; "
+        "of several texts, the next one each time."
+    )
+    no_audio: Texts = doc(
+        "What the agent says if no audio of the user comes at all, once until it comes again; of "
+        "several texts, the next one each time. Default: nothing.",
+        default=Texts(()),
+    )
+
+
 ONE_OR_MORE = (Transition, Filler, Reprompt)
 """A single one may be written without a list."""
 
@@ -314,6 +330,9 @@ class FlowFile:
     hold: Hold | None = doc(
         "The user may ask the agent to wait. It is silent until they are back, or until a limit.",
         default=None,
+    )
+    not_heard: NotHeard | None = doc(
+        "What the agent says if the user speaks and no transcript comes.", default=None
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

@@ -16,7 +16,13 @@ from functools import partial
 from turnfsm.fsm import Taken, Verdict
 from turnfsm.fsm.agenda import CallInBackground, CallMade, ResultReady
 from turnfsm.fsm.flow import NEVER, Tuning
-from turnfsm.fsm.journal import ReplyAudio, SessionEvent
+from turnfsm.fsm.journal import (
+    AudioResumed,
+    AudioStopped,
+    ReplyAudio,
+    SessionEvent,
+    VoiceUnrecognised,
+)
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
@@ -64,7 +70,7 @@ class Conductor(UserReports):
         self.tools = ToolCalls(session, ledger, self.log, self.floor, self.replies, self._moved)
         self.speeches = SpeechQueue(self.floor)
         self.outages = Outages(
-            self.record,
+            self._outage,
             lambda: self.turn.now,
             lambda: session.settings.expects_audio,
             self.turns.fail,
@@ -328,6 +334,19 @@ class Conductor(UserReports):
         """Add a note to the journal."""
         if self._governs:
             self.turn.note(event.KIND, **event.fields())
+
+    def _outage(self, event: SessionEvent) -> None:
+        """Posts `voice_unrecognised`, `audio_stopped` or `audio_resumed`, in a flow that has it."""
+        self.record(event)
+        if not self._governs or event.KIND not in self.turn.flow.triggers:
+            return
+        match event:
+            case VoiceUnrecognised() if event.long:
+                self._post("voice_unrecognised")
+            case AudioStopped():
+                self._post("audio_stopped")
+            case AudioResumed():
+                self._post("audio_resumed")
 
     def reply_began(self, speech: Speech) -> None:
         """The model has produced the first text of a reply that waits for the floor, or is asked

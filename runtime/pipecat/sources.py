@@ -16,11 +16,14 @@ Part = Literal["user", "transport", "model", "output", "assistant"]
 """The parts of a pipeline that can be governed: the user aggregator's strategies, the filter of the
 audio output, and the gates around the model, the output transport and the assistant aggregator."""
 
+NOT_POSTED = frozenset({"audio_stopped", "audio_resumed"})
+"""A governed pipeline does not see the frames of the user's audio."""
+
 TRIGGERS_OF: Mapping[Part, Collection[str]] = {
     "user": (
         *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
         *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
-        *("hold_turn", "ignore_turn", "deferred_turn"),
+        *("hold_turn", "ignore_turn", "deferred_turn", "voice_unrecognised"),
     ),
     "transport": ("start_playout", "output_held", "output_paused", "output_released"),
     "model": (
@@ -78,7 +81,7 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
             "TurnGovernor actions=, an object with a method of each name"
         )
     ended = {name for action in flow.actions.values() for name in (action.done, action.failed)}
-    known = {*TRIGGERS, *OPTIONAL_TRIGGERS, *posts, *ended}
+    known = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | {*posts, *ended}
     if unknown := [repr(name) for name in flow.triggers if name not in known]:
         raise HostError(
             f"flow {flow.name!r} declares {', '.join(unknown)}, which nothing posts on Pipecat; "

@@ -289,6 +289,12 @@ def test_a_caller_who_stays_away_is_asked_once_and_then_again_by_the_ladder() ->
     assert there.start == pytest.approx(back.end + 8.1, abs=0.2)
 
 
+def test_a_caller_who_is_not_understood_or_not_heard_is_told() -> None:
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5).drops_out(at=12.0, duration=8.0)
+    outcome = play("says_so", user, 25.0)
+    assert said(outcome) == ["Could you say that again?", "I cannot hear you."], outcome.timeline()
+
+
 @pytest.mark.parametrize(("answer", "transferred"), [("yes please", [500]), ("no", [])])
 def test_money_is_transferred_only_after_a_yes(answer: str, transferred: list[int]) -> None:
     done: list[int] = []

@@ -6,7 +6,8 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from pipecat_stage import Messages, Says, Stage, Tool, shows
 
-from turnfsm import Flow, parse_flow
+from turnfsm import Flow, HostError, parse_flow
+from turnfsm.pipecat import TurnGovernor
 
 ANSWER = "Your order is on its way."
 WAIT = "One moment please while I am looking it up for you."
@@ -72,3 +73,22 @@ def test_a_model_that_gives_nothing_is_given_up() -> None:
     stage = slow.play(_asks)
     assert stage.heard == "Sorry, please say it again."
     assert stage.when("Sorry") == pytest.approx(1.81 + 4.0 + 0.2, abs=0.2)
+
+
+async def _murmurs(stage: Stage) -> None:
+    await stage.until(2.0)
+    await stage.coughs(1.5)
+    await stage.until(15.0)
+
+
+def test_a_user_who_is_not_understood_is_asked_to_say_it_again() -> None:
+    flow = _flow("not_heard: {say: Could you say that again?}")
+    stage = Stage(_orders, {}, flow=flow, proof="off").play(_murmurs, seconds=20.0)
+    assert stage.heard == "Could you say that again?"
+    assert stage.when("Could") == pytest.approx(6.5, abs=0.7)
+
+
+def test_a_flow_that_asks_for_missing_audio_is_refused() -> None:
+    flow = _flow("not_heard: {say: Could you say that again?, no_audio: I cannot hear you.}")
+    with pytest.raises(HostError, match="'audio_stopped', which nothing posts on Pipecat"):
+        TurnGovernor(flow, proof="off")

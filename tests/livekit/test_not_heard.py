@@ -1,0 +1,104 @@
+"""The section `not_heard`: the agent says that it cannot hear or understand the user."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+from livekit.agents import AgentSession
+
+from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import Outcome
+from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, Stage
+
+AGAIN, DEAF = "Could you say that again?", "I cannot hear you."
+SECTION = f"{{say: {AGAIN}, no_audio: {DEAF}}}"
+
+
+def flow_of(section: str = SECTION, more: str = "", extends: str = "turn") -> Flow:
+    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\n{more}not_heard: {section}\n")
+    assert flow is not None, findings
+    return flow
+
+
+def play(user: ScriptedUser, until: float, flow: Flow | None = None) -> Outcome:
+    stage = Stage(
+        partial(TurnSession, flow=flow or flow_of(), proof="off"),
+        user=user,
+        llm=ScriptedLLM(otherwise="Yes?"),
+    )
+    outcome = stage.run(until)
+    assert outcome.errors == [], outcome.timeline()
+    session: Any = stage.session
+    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    return outcome
+
+
+def heard(outcome: Outcome) -> list[str]:
+    return [one.text for one in outcome.heard]
+
+
+@pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex", "uninterruptible"])
+def test_speech_without_a_transcript_is_asked_for_again(extends: str) -> None:
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5)
+    outcome = play(user, 12.0, flow_of(extends=extends))
+    assert heard(outcome) == [AGAIN], outcome.timeline()
+    assert outcome.heard[0].start == pytest.approx(1.0 + 1.5 + 3.0, abs=0.7)
+
+
+def test_agent_session_says_nothing() -> None:
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5)
+    assert heard(Stage(AgentSession, user=user, llm=ScriptedLLM(otherwise="Yes?")).run(12.0)) == []
+
+
+def test_a_short_sound_is_no_speech() -> None:
+    assert heard(play(ScriptedUser().makes_noise(at=1.0, duration=0.5), 12.0)) == []
+
+
+def test_it_is_said_once_until_a_transcript_comes() -> None:
+    user = ScriptedUser()
+    for at in (1.0, 8.0, 15.0):
+        user = user.makes_noise(at=at, duration=1.5)
+    user = user.says("hello", at=22.0).makes_noise(at=27.0, duration=1.5)
+    assert heard(play(user, 40.0)) == [AGAIN, "Yes?", AGAIN]
+
+
+def test_words_that_come_in_time_are_only_answered() -> None:
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5).says("hello", at=3.5)
+    assert heard(play(user, 12.0)) == ["Yes?"]
+
+
+def test_missing_audio_is_said_once_until_it_comes_again() -> None:
+    user = ScriptedUser().drops_out(at=1.0, duration=12.0).drops_out(at=20.0, duration=7.0)
+    outcome = play(user, 32.0)
+    assert heard(outcome) == [DEAF, DEAF], outcome.timeline()
+    starts = [one.start for one in outcome.heard]
+    assert starts == pytest.approx([6.0, 25.0], abs=0.7)
+
+
+def test_without_no_audio_nothing_is_said_about_missing_audio() -> None:
+    user = ScriptedUser().drops_out(at=1.0, duration=12.0)
+    assert heard(play(user, 20.0, flow_of(f"{{say: {AGAIN}}}"))) == []
+
+
+def test_it_is_not_said_to_a_user_who_is_on_hold() -> None:
+    more = "hold: {say: Take your time., then: Are you back?}\n"
+    user = ScriptedUser().says("hold on", at=1.0).makes_noise(at=8.0, duration=1.5)
+    assert heard(play(user, 20.0, flow_of(more=more))) == ["Take your time."]
+
+
+def test_several_texts_are_said_in_turn() -> None:
+    flow = flow_of(f"{{say: [{AGAIN}, Once more please.]}}")
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5).says("hello", at=9.0)
+    user = user.makes_noise(at=15.0, duration=1.5)
+    assert heard(play(user, 25.0, flow)) == [AGAIN, "Yes?", "Once more please."]
+
+
+@pytest.mark.parametrize("extends", ["turn", "overlap"])
+def test_it_is_proved(extends: str) -> None:
+    report = check_flow(flow_of(extends=extends))
+    assert report.ok, report.findings
