@@ -1,7 +1,9 @@
 """Fixtures for all tests: `virtual_time` from the project's own pytest plugin, and its wheel."""
 
+import atexit
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,8 +15,9 @@ ROOT = Path(__file__).parent.parent
 
 pytest_plugins = ["turnfsm.testing.plugin"]
 
-_proofs = tempfile.TemporaryDirectory(prefix="turnfsm-proofs-")
-os.environ.setdefault("TURNFSM_PROOFS", _proofs.name)  # what was proved before does not count
+if "TURNFSM_PROOFS" not in os.environ:  # what was proved before does not count; workers share it
+    os.environ["TURNFSM_PROOFS"] = tempfile.mkdtemp(prefix="turnfsm-proofs-")
+    atexit.register(shutil.rmtree, os.environ["TURNFSM_PROOFS"], ignore_errors=True)
 
 gc.disable()  # while modules are imported and tests are collected, which all stay
 
