@@ -94,15 +94,16 @@ def _other_words(parts: Parts, state: str) -> None:
     """Text that was answered, or typed, is not a yes: no call waits for one any more."""
     on = parts.file.states[state].on
     for trigger, rows in on.items():
-        if any("answer_turn" in row.actions for row in rows):
-            parts.trigger(state, trigger, tuple(map(_ending_if_answered, rows)), _SECTION)
+        if any(_takes_words(row) for row in rows):
+            ended = tuple(_ending(row) if _takes_words(row) else row for row in rows)
+            parts.trigger(state, trigger, ended, _SECTION)
     typed = on.get("words_typed", ()) or (Transition(),)
     if not parts.file.states[state].final:
         parts.trigger(state, "words_typed", tuple(map(_ending, typed)), _SECTION)
 
 
-def _ending_if_answered(row: Transition) -> Transition:
-    return _ending(row) if "answer_turn" in row.actions else row
+def _takes_words(row: Transition) -> bool:
+    return not {"answer_turn", "leave_turn"}.isdisjoint(row.actions)
 
 
 def _ending(row: Transition) -> Transition:

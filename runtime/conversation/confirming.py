@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from typing import Literal
 
 from turnfsm.fsm.expect import Expectation
 
@@ -20,6 +21,7 @@ logger = logging.getLogger("turnfsm")
 
 
 _EARLY = "the user was asked whether to do it, and spoke before they had heard the question"
+_STALE = "the user was asked whether to do it, and then the agent said something else"
 
 
 class Confirming:
@@ -49,7 +51,8 @@ class Confirming:
         self._times: Counter[str] = Counter()
         self._asked: ToolCall | None = None
         self._question: Speech | None = None
-        self._begun = self._early = False
+        self._early: Literal["voice", "words"] | None = None
+        self._begun = self._stale = False
 
     @property
     def awaited(self) -> ToolCall | None:
@@ -71,8 +74,9 @@ class Confirming:
 
     @property
     def heard(self) -> bool:
-        """The question was played to the end, and the user spoke only afterwards."""
-        return self._over and not self._early
+        """The question was played to the end, nothing else was said since, and the user spoke only
+        afterwards."""
+        return self._over and self._early is None and not self._stale
 
     def agrees(self, words: str) -> bool:
         """Whether this text is a yes to the question."""
@@ -83,15 +87,27 @@ class Confirming:
 
     def floor_taken(self, speech: Speech) -> None:
         """A step of this speech has the floor."""
+        self._stale |= self._over and speech is not self._question
         self._begun |= speech is self._question
 
     def voice_started(self) -> None:
         """The user begins to speak."""
-        self._early |= self.asked and not self._over
+        if self.asked and not self._over:
+            self._early = self._early or "voice"
+
+    def words_came(self) -> None:
+        """A transcript has come of what the user says."""
+        if self._early is not None:
+            self._early = "words"
 
     def noise_ended(self) -> None:
         """The last speech got no transcript."""
-        self._early = False
+        if self._early == "voice":
+            self._early = None
+
+    def words_ignored(self) -> None:
+        """The user's turn was ignored."""
+        self._early = None
 
     # -- what the flow decides
 
@@ -100,7 +116,7 @@ class Confirming:
         call, agent = self.awaited, self._session.activity
         if call is None or call.confirm is None or agent is None:
             return
-        self._asked, self._begun, self._early = call, False, False
+        self._asked, self._begun, self._early, self._stale = call, False, None, False
         if missing := call.confirm.lacks(call.arguments):
             why = f"the question to the user needs {', '.join(missing)}; make the call with it"
             self._tools.refuse(call, "not_asked", why)
@@ -136,9 +152,11 @@ class Confirming:
     def end_all(self) -> None:
         """The user says something else, so no call waits any more."""
         for call in self._tools.asking:
-            early = call is self._asked and not self.heard
+            why = None
+            if call is self._asked and not self.heard:
+                why = _STALE if self._stale else _EARLY
             self._over_with(call)
-            self._tools.refuse(call, "unblocked", _EARLY if early else None)
+            self._tools.refuse(call, "unblocked", why)
 
     # -- inside
 

@@ -138,6 +138,8 @@ class ToolCall:
         """The output for the model if the call was cancelled, else None."""
         if not self.was_cancelled and self.how != "cancelled":
             return None
+        if self.refused is not None:
+            return self.refused
         return CANCELLED_WITH_TURN if self._ends_with_turn else CANCELLED
 
     @property

@@ -220,6 +220,7 @@ class UserReports:
         """
         self.host.words_came(words, whole=whole)
         self.expecting.heard(words, whole=whole)
+        self.host.confirming.words_came()
         if not whole and "interim_transcript" in self.turn.flow.triggers:
             self._post("interim_transcript")
 
@@ -349,7 +350,9 @@ class UserReports:
             return True
         if "ignore_turn" not in known:
             return False
-        return bool(self._post("ignore_turn", text=text, source="user_turn"))
+        if ignored := self._post("ignore_turn", text=text, source="user_turn"):
+            self.host.confirming.words_ignored()
+        return bool(ignored)
 
     def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
         """A turn has ended, and its agent is about to be replaced: the next agent answers it. Posts

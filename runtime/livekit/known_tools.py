@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from livekit.agents import Agent, llm
+from livekit.agents.llm.async_toolset import AsyncToolset
 from livekit.agents.llm.utils import build_legacy_openai_schema
 
+from turnfsm.fsm import HostError
 from turnfsm.fsm.flow import Flow, Names
 from turnfsm.runtime.conversation.policies import check_questions, misspelt_tools
 
@@ -48,11 +50,24 @@ def check_questions_about(flow: Flow, given: Iterable[Any]) -> None:
 
     Raises:
         FlowError: A question or a condition names a parameter that its tool does not have.
+        HostError: A tool cannot wait for a yes.
     """
     if flow.tools.confirm:
+        for toolset in llm.ToolContext(list(given)).toolsets:
+            _check_executor(flow, toolset)
         for name, tool in llm.ToolContext(list(given)).function_tools.items():
             if (parameters := parameters_of(tool)) is not None:
                 check_questions(flow, name, parameters)
+
+
+def _check_executor(flow: Flow, toolset: llm.Toolset) -> None:
+    if isinstance(toolset, AsyncToolset):
+        for name in flow.tools.confirm:
+            if name in llm.ToolContext([toolset]).function_tools:
+                raise HostError(
+                    f"flow {flow.name!r} asks the user before {name} runs, which is in an "
+                    "AsyncToolset and cannot wait for a yes; move it to the tools of the agent"
+                )
 
 
 def parameters_of(tool: Any) -> Mapping[str, Any] | None:

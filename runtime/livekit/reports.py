@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from turnfsm.runtime.store.keeping import Keeping
 from .overrides import (
     GovernedHandle,
     activity_of,
+    cancel_call,
     current_speech,
     failure_of,
     govern,
@@ -29,6 +31,9 @@ from .overrides import (
 
 __all__ = ["Reports"]
 
+logger = logging.getLogger("turnfsm")
+
+NO_WAIT = "a tool of an AsyncToolset cannot wait for a yes of the user"
 _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
@@ -97,6 +102,7 @@ class Reports:
                 agent = activity_of(context)
                 tool = agent.tool(call.name) if agent is not None else None
                 tools.started(call.call_id, call.name, call.arguments, speech, agent, tool)
+                self._stop_unless_confirmed(call.call_id)
         elif update.type == "tool_call_updated":
             if update.id != update.call_id or not tools.was_answered(update.call_id):
                 tools.reported(update.call_id)  # otherwise it is our own answer
@@ -111,6 +117,15 @@ class Reports:
             )
             if self._keeping is not None:
                 self._keeping.call_ended()
+
+    def _stop_unless_confirmed(self, call_id: str) -> None:
+        # An executor of LiveKit's own runs the tool, and does not wait. Nothing of it has run yet.
+        tools = self._conductor.tools
+        call = tools.get(call_id)
+        if call is not None and call.state == "asking":
+            logger.error("%s is not run: %s", call.name, NO_WAIT)
+            tools.refuse(call, "not_asked", NO_WAIT)
+            cancel_call(self._session, call_id)
 
 
 def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], str]) -> None:

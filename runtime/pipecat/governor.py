@@ -164,6 +164,7 @@ class TurnGovernor:
             elif isinstance(one, LLMService):
                 self._once("model")
                 _refuse_realtime(one)
+                self._check_confirmed(one)
                 out.append(ModelGate(agent))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
@@ -174,6 +175,16 @@ class TurnGovernor:
         _check_order(out)
         check_parts(self._flow, self._governed)
         return out
+
+    def _check_confirmed(self, llm: LLMService[Any]) -> None:
+        registered = self._session.activity.calls.tools
+        for name in self._flow.tools.confirm:
+            if llm.has_function(name) and not registered.keys() & {name, None}:
+                raise HostError(
+                    f"flow {self._flow.name!r} asks the user before {name} runs, which was "
+                    "registered with the LLM service and does not wait for a yes; register it with "
+                    f"governor.register_function(llm, {name!r}, ...)"
+                )
 
     def register_function(
         self,

@@ -44,9 +44,19 @@ def test_every_turn_that_is_answered_ends_the_question() -> None:
     "more", ["", "fillers: {after: 1.0, say: One moment.}\nsilence: {after: 8, say: Hello?}\n"]
 )
 def test_it_is_proved(more: str) -> None:
-    report = check_flow(flow_of(f"{{{ASKS}}}", more))
+    report = check_flow(flow_of(f"{{{ASKS}, otherwise: Nothing was done.}}", more))
     assert report.ok, report.findings
     assert report.notes == ()
+
+
+@pytest.mark.parametrize(
+    "base", ["overlap", "half_duplex", "push_to_talk", "uninterruptible", "speech_to_speech"]
+)
+def test_it_is_proved_for_every_shipped_turn(base: str) -> None:
+    text = f"flow: m\nextends: {base}\nhold: {{then: Are you back?}}\n"
+    flow, findings = parse_flow(f"{text}tools: {{confirm: {{transfer: {{{ASKS}}}}}}}\n")
+    assert flow is not None, findings
+    assert check_flow(flow).ok
 
 
 @pytest.mark.parametrize(

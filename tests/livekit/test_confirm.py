@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, function_tool
+from livekit.agents.llm.async_toolset import AsyncToolset
 
-from turnfsm.fsm import Flow, FlowError, parse_flow
+from turnfsm.fsm import Flow, FlowError, HostError, parse_flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -17,6 +18,7 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -288,3 +290,81 @@ def test_a_parameter_that_the_tool_does_not_have_is_an_error(
     assert finding.place.endswith(place), finding.place
     assert message in finding.message
     assert finding.remedy == "did you mean 'amount'?"
+
+
+def test_a_backchannel_over_the_question_does_not_spoil_the_yes() -> None:
+    question = "You want to send 500 euros to your brother today. Shall I do it?"
+    text = "flow: m\nextends: overlap\ntools: {confirm: {transfer: {say: %s}}}\n"
+    flow, findings = parse_flow(text % question)
+    assert flow is not None, findings
+    user = asked().says("mhm", at=2.8, duration=0.4, interims=((0.25, "mhm"),))
+    outcome, transferred = play(user.says("yes", at=7.0), 14.0, flow)
+    assert " ".join(said(outcome)).startswith(question), outcome.timeline()
+    assert transferred == [500]
+
+
+def test_a_yes_to_something_that_the_agent_has_said_since_is_no_yes() -> None:
+    def says(stage: Stage) -> None:
+        stage.session.say("Are you still there?")
+
+    outcome, transferred = play(asked().says("yes", at=9.0), 16.0, at=(6.0, says))
+    assert transferred == [], outcome.timeline()
+    assert "said something else" in context(outcome, "output")[0]
+
+
+def test_who_asks_for_time_is_asked_again_when_they_want_it() -> None:
+    more = "hold: {say: Take your time., then: Are you back?, limit: 10}\n"
+    user = asked().says("hold on", at=6.0).says("yes", at=9.0)
+    outcome, transferred = play(user, 16.0, flow_of(more=more))
+    assert transferred == [], outcome.timeline()
+
+
+def test_an_early_yes_stays_early_when_a_noise_follows() -> None:
+    user = asked().says("yes", at=3.85, duration=0.3).makes_noise(at=4.4, duration=0.3)
+    outcome, transferred = play(user, 14.0)
+    assert transferred == [], outcome.timeline()
+
+
+def test_a_realtime_model_that_detects_turns_runs_no_tool_without_a_yes() -> None:
+    bank, user = Bank(), asked().says("yes", at=8.0)
+    call = Reply(calls=Call("transfer", {"amount": 500}))
+    model = ScriptedLLM({"send": call}, on_tool={"transfer": "I could not."}, otherwise="Good.")
+    stage = Stage(
+        partial(TurnSession, flow=flow_of(), proof="off"),
+        user=user,
+        llm=ScriptedRealtime(user, model, ScriptedTTS()),
+        tools=[bank.tool()],
+    )
+    outcome = stage.run(30.0)
+    assert bank.transferred == [], outcome.timeline()
+    assert outcome.orphans == ()
+
+
+class Later(Agent):
+    """Has a tool that an executor of LiveKit's own runs."""
+
+    def __init__(self, bank: Bank) -> None:
+        tools = AsyncToolset(id="bank", tools=[bank.tool()])
+        super().__init__(instructions="Transfer.", tools=[tools])
+
+
+def test_a_tool_that_cannot_wait_is_an_error_at_the_start() -> None:
+    stage = Stage(partial(TurnSession, flow=flow_of(), proof="off"), agent=lambda: Later(Bank()))
+    with pytest.raises(HostError, match="transfer runs, which is in an AsyncToolset"):
+        stage.run(1.0)
+
+
+def test_a_tool_of_a_later_agent_that_cannot_wait_does_not_run() -> None:
+    bank = Bank()
+
+    def hand_over(stage: Stage) -> None:
+        stage.session.update_agent(Later(bank))
+
+    call = Reply(calls=Call("transfer", {"amount": 500}))
+    model = ScriptedLLM({"send": call}, on_tool={"transfer": "I could not."}, otherwise="Good.")
+    stage = Stage(partial(TurnSession, flow=flow_of(), proof="off"), user=asked(), llm=model)
+    stage.at(0.5, hand_over)
+    outcome = stage.run(9.0)
+    assert bank.transferred == []
+    assert "cannot wait" in context(outcome, "output")[0], outcome.timeline()
+    assert said(outcome) == ["I could not."]

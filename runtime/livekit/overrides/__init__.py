@@ -13,7 +13,7 @@ from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern, own_id
-from .tools import TurnContext, returned, running_call
+from .tools import TurnContext, cancel_call, returned, running_call
 
 __all__ = [
     "LEFT_OUT",
@@ -23,6 +23,7 @@ __all__ = [
     "GovernedSession",
     "TurnContext",
     "activity_of",
+    "cancel_call",
     "closed_by",
     "current_speech",
     "failure_of",
