@@ -98,8 +98,14 @@ def _theirs(flow: Flow) -> dict[str, bool]:
     return {name: opinion.holds for name, opinion in verify(flow).items()}
 
 
+SLOW = {"overlap": pytest.mark.exhaustive}
+"""Shipped flows for which Spin takes minutes."""
+
+
 @spin
-@pytest.mark.parametrize("name", sorted(shipped_flows()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW.get(name, ())) for name in sorted(shipped_flows())]
+)
 def test_spin_agrees_on_shipped_flows(name: str) -> None:
     """Every declared property of a shipped flow holds for Spin as it does for us."""
     flow = _untimed(load_flow(name))
@@ -135,6 +141,7 @@ def _spread(found: list[Mutant], many: int) -> list[Mutant]:
 
 
 @spin
+@pytest.mark.exhaustive
 def test_spin_agrees_on_mutants_of_the_turn() -> None:
     """On a sample of the mutants of the turn both find the same properties broken."""
     seen = []
