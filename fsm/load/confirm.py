@@ -13,13 +13,13 @@ from turnfsm.fsm.flow import Action, Fact, Never, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
+from .spoken import BUSY
 from .written import HOST, FlowFile
 
 __all__ = ["add_confirm", "check_confirm"]
 
 _SECTION: Path = ("tools", "confirm")
 _LIMIT = 15.0
-_BUSY = ("user_speaking", "endpointing", "answer_coming")
 
 
 def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def add_confirm(parts: Parts) -> None:
     parts.guard("tool_running", "yes_awaited", others)  # nothing else is said meanwhile
     ask = Transition(
         conditions=("yes_awaited", "can_say"),
-        unless=(*_BUSY, "question_asked", "turn_open", "turn_deferred"),
+        unless=(*BUSY, "question_asked", "turn_open", "turn_deferred"),
         actions=("ask_for_yes",),
         restarts=("confirm_wait",),
     )
@@ -62,7 +62,7 @@ def add_confirm(parts: Parts) -> None:
     says = ("say_unconfirmed",) if "say_unconfirmed" in parts.file.actions else ()
     over = Transition(
         conditions=("question_asked",),
-        unless=(*_BUSY, "turn_deferred"),
+        unless=(*BUSY, "turn_deferred"),
         actions=("refuse_unconfirmed", *says),
     )
     parts.timer("tool_running", "confirm_wait", _LIMIT, over, _SECTION)
@@ -77,9 +77,10 @@ def _words(parts: Parts) -> None:
     parts.request("question_due", Trigger(is_=due), _SECTION)
     said = "The user's turn is complete: is it the yes that a call waits for?"
     parts.request("yes_said", Trigger(is_=said), _SECTION)
-    parts.event("words_typed", Trigger(is_="The user has typed something."), _SECTION)
+    parts.words_typed(_SECTION)
     for name, means in _FACTS.items():
         parts.fact(HOST, name, Fact(is_=means), _SECTION)
+    parts.can_say(_SECTION)
 
 
 def _actions(parts: Parts) -> None:
@@ -115,7 +116,6 @@ _FACTS = {
     "question_asked": "The user was asked for it.",
     "question_heard": "The user has heard the question to its end, and has spoken only then.",
     "agreed": "The user has said yes, and nothing else.",
-    "can_say": "The agent can say something now.",
 }
 _ACTIONS = {
     "ask_for_yes": "Ask the user whether the tool may run.",

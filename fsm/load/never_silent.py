@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Transition
+from turnfsm.fsm.flow import Action, Transition
 from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
 from .spoken import BUSY, end_of_filler
-from .written import HOST
 
 __all__ = ["add_never_silent"]
 
@@ -24,7 +23,7 @@ def add_never_silent(parts: Parts) -> None:
     if (section := parts.file.never_silent) is None:
         return
     place: Path = ("never_silent",)
-    parts.fact(HOST, "can_say", Fact(is_="The agent can say something now."), place)
+    parts.can_say(place)
     parts.action("say_quiet", Action(say=section.say), place)
     parts.action("say_give_up", Action(say=section.give_up), place)
     says = Transition(conditions=("can_say",), unless=BUSY, actions=("say_quiet",))

@@ -6,29 +6,27 @@ from turnfsm.fsm.flow import Action, Fact, Names, Texts, Transition, Trigger
 from turnfsm.fsm.source import Path
 
 from .parts import Parts
-from .written import HOST
+from .spoken import BUSY, BY_WORDS
 
 __all__ = ["add_not_heard"]
 
 _SECTION: Path = ("not_heard",)
-_UNDERSTOOD = ("final_transcript", "turn_committed", "words_answered", "words_typed")
-_BUSY = ("user_speaking", "endpointing", "answer_coming", "turn_open", "turn_deferred")
-_SPEECH = "The user has spoken for at least 1 s, and no transcript has come within 3 s."
-_AUDIO = "No frame of the user's audio has come for 5 s, although the microphone is on."
+_SPEECH = "The user has spoken, and no transcript has come."
+_AUDIO = "No audio of the user comes, although the microphone is on."
 
 
 def add_not_heard(parts: Parts) -> None:
     """Once until a transcript comes, the agent says that it has not understood the user."""
     if (not_heard := parts.file.not_heard) is None:
         return
-    parts.fact(HOST, "can_say", Fact(is_="The agent can say something now."), _SECTION)
-    parts.event("words_typed", Trigger(is_="The user has typed something."), _SECTION)
-    _says(parts, "voice_unrecognised", _SPEECH, not_heard.say, _UNDERSTOOD)
+    parts.can_say(_SECTION)
+    parts.words_typed(_SECTION)
+    _says(parts, "voice_unrecognised", _SPEECH, not_heard.say, BY_WORDS)
     if not_heard.no_audio:
         resumed = "The user's audio has stopped, and comes again."
         parts.event("audio_resumed", Trigger(is_=resumed), _SECTION)
         parts.trigger("listening", "audio_resumed", (Transition(),), _SECTION)
-        ends = (*_UNDERSTOOD, "audio_resumed")
+        ends = (*BY_WORDS, "audio_resumed")
         _says(parts, "audio_stopped", _AUDIO, not_heard.no_audio, ends)
 
 
@@ -37,5 +35,6 @@ def _says(parts: Parts, trigger: str, means: str, texts: Texts, ends: Names) -> 
     parts.event(trigger, Trigger(is_=means), _SECTION)
     parts.action(action, Action(say=texts), _SECTION)
     parts.fact("session", said, Fact(set_by=(trigger,), cleared_by=ends), _SECTION)
-    row = Transition(conditions=("can_say",), unless=(said, *_BUSY), actions=(action,))
+    unless = (said, *BUSY, "turn_open", "turn_deferred")
+    row = Transition(conditions=("can_say",), unless=unless, actions=(action,))
     parts.trigger("listening", trigger, (row,), _SECTION)

@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Action, Fact, Never, Phrases, Seconds, Transition, 
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
-from .written import FlowFile, WrittenState
+from .written import HOST, FlowFile, WrittenState
 
 __all__ = ["Parts", "Rows"]
 
@@ -55,6 +55,14 @@ class Parts:
         if name not in self.file.requests:
             self.file = attrs.evolve(self.file, requests={**self.file.requests, name: request})
             self.places["triggers", name] = place
+
+    def can_say(self, place: Path) -> None:
+        """Declare the host fact that guards each text of a section."""
+        self.fact(HOST, "can_say", Fact(is_="The agent can say something now."), place)
+
+    def words_typed(self, place: Path) -> None:
+        """Declare the event of typed input."""
+        self.event("words_typed", Trigger(is_="The user has typed something."), place)
 
     def phrases(self, name: str, phrases: Phrases, place: Path) -> None:
         if name not in self.file.phrases:

@@ -10,11 +10,11 @@ from turnfsm.fsm.source import Path
 from .parts import Parts, Rows
 from .written import HOST, Filler
 
-__all__ = ["BUSY", "add_fillers", "add_silence", "end_of_filler"]
+__all__ = ["BUSY", "BY_WORDS", "add_fillers", "add_silence", "end_of_filler"]
 
 BUSY = ("user_speaking", "endpointing", "answer_coming")
 """While one of these is so, the floor is the user's."""
-_BY_WORDS = ("final_transcript", "turn_committed", "words_answered", "words_typed")
+BY_WORDS = ("final_transcript", "turn_committed", "words_answered", "words_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3
@@ -24,7 +24,7 @@ _HANG_UP_AFTER = 1.0
 def add_fillers(parts: Parts) -> None:
     """What the agent says to a user who waits for a tool."""
     section: Path = ("fillers",)
-    parts.fact(HOST, "can_say", Fact(is_="The agent can say something now."), section)
+    parts.can_say(section)
     fillers = parts.file.fillers
     names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
     for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
@@ -65,15 +65,15 @@ def end_of_filler(parts: Parts, section: Path) -> None:
 def add_silence(parts: Parts) -> None:
     """What the agent says to a user who says nothing."""
     section: Path = ("silence",)
-    parts.fact(HOST, "can_say", Fact(is_="The agent can say something now."), section)
-    parts.event("words_typed", Trigger(is_="The user has typed something."), section)
+    parts.can_say(section)
+    parts.words_typed(section)
     prompts = parts.file.silence
     names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
     timers = (*names, "hang_up_after") if prompts[-1].hang_up else names
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
         here = parts.place("silence", index)
         parts.action(f"say_{name}", Action(say=prompt.say), here)
-        said = Fact(set_by=(name,), cleared_by=_BY_WORDS)
+        said = Fact(set_by=(name,), cleared_by=BY_WORDS)
         parts.fact("session", f"{name}_said", said, here)
         row = Transition(
             conditions=("can_say", *_said(names[:index])),
