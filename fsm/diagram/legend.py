@@ -40,6 +40,9 @@ def _entries(chart: Chart) -> Iterator[tuple[Token, ...]]:
         yield _entry(Token("/ action", "action"), "then this is done")
     if any(row.timer for row in rows):
         yield _entry(Token("after 2 s timer", "timer"), "counted from entry; dashed if alone")
+    if chart.flow.lasting:
+        names = ", ".join(chart.flow.lasting)
+        yield _entry(Token(names, "timer"), "continues when the state changes")
     if any(row.dest == row.source and not row.internal for row in rows):
         yield _entry(Token("↻", "dest"), "enters the state again, timers start again")
     if any(chart.flow.without_effect(card.state) for card in chart.cards):
