@@ -73,7 +73,7 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "agenda": "An obligation of the agent can be forgotten, or is delivered twice.",
         "vocabulary": "A built-in property needs a trigger or a state that the flow lacks.",
         "waived": "`waived` names a property that cannot be waived, or gives no reason.",
-        "felt": "An edit that is worse for callers, though the flow is proved.",
+        "delay": "An edit that makes a silence longer, or ends a wait sooner.",
         "not-proved": "The flow is too large: not every configuration was visited.",
     }
 )

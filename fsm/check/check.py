@@ -25,8 +25,8 @@ from .agenda import AGENDA, REST, agenda_finding, explore_joint, explore_table
 from .asides import aside_facts
 from .cause import placed
 from .deadlock import deadlocks
+from .delays import Delay, delays_of, unmet, worse
 from .explore import Exploration, Violation, explore
-from .felt import Felt, felt, unmet, worse
 from .leads import Outcome, Wait, judge, total, waits
 from .paced import paced_times
 from .parts import Bits
@@ -109,7 +109,7 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _times_of_base(base: Flow, limit: int) -> tuple[Felt, ...]:
+def _times_of_base(base: Flow, limit: int) -> tuple[Delay, ...]:
     """The delays of the base that a caller notices. Cached for shipped flows, which many flows
     extend."""
     shipped = base.name in shipped_flows() and base is load_shipped(base.name)
@@ -117,7 +117,7 @@ def _times_of_base(base: Flow, limit: int) -> tuple[Felt, ...]:
 
 
 @cache
-def _times_of_shipped(name: str, limit: int) -> tuple[Felt, ...]:
+def _times_of_shipped(name: str, limit: int) -> tuple[Delay, ...]:
     return _Check(load_shipped(name), limit).times()
 
 
@@ -168,7 +168,7 @@ class _Check:
         self.failed: set[tuple[bool, str]] = set()
         self.worst: dict[tuple[bool, str], str] = {}
         self.joined = False
-        self._times: tuple[Felt, ...] | None = None
+        self._times: tuple[Delay, ...] | None = None
 
     def report(self) -> Report:
         """Explore, judge and collect."""
@@ -181,23 +181,23 @@ class _Check:
         report = self._concluded(found)
         if not found.complete:
             return report
-        times, base = self._felt(found), self._base()
+        times, base = self._delays(found), self._base()
         if base is None:
-            return attrs.evolve(report, felt=times)
+            return attrs.evolve(report, delays=times)
         before = {one.name: one.seconds for one in _times_of_base(base, self.limit)}
         times = tuple(attrs.evolve(one, base=before.get(one.name)) for one in times)
         warnings = worse(self.flow, self.source, base.name, times)
         findings = tuple(sorted({*report.findings, *warnings}))
-        return attrs.evolve(report, felt=times, base=base.name, findings=findings)
+        return attrs.evolve(report, delays=times, base=base.name, findings=findings)
 
-    def times(self) -> tuple[Felt, ...]:
+    def times(self) -> tuple[Delay, ...]:
         """The delays that a caller notices; none if the flow is too large."""
         found = self._explored()
-        return self._felt(found) if found.complete else ()
+        return self._delays(found) if found.complete else ()
 
-    def _felt(self, found: Exploration) -> tuple[Felt, ...]:
+    def _delays(self, found: Exploration) -> tuple[Delay, ...]:
         if self._times is None:
-            self._times = tuple(felt(self.model, found))
+            self._times = tuple(delays_of(self.model, found))
         return self._times
 
     def _base(self) -> Flow | None:
@@ -333,7 +333,8 @@ class _Check:
 
     def _bounds(self, found: Exploration) -> None:
         """The bounds that the flow declares."""
-        for name, detail, broken in unmet(self.flow, self._felt(found) if self.flow.bounds else ()):
+        delays = self._delays(found) if self.flow.bounds else ()
+        for name, detail, broken in unmet(self.flow, delays):
             key = (False, name)
             self.worst[key] = detail
             if broken:

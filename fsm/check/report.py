@@ -11,7 +11,7 @@ import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 
-from .felt import Felt
+from .delays import Delay
 from .trace import Trace
 
 __all__ = ["PropertyResult", "Report", "Result", "as_github", "as_json", "as_text", "said"]
@@ -55,9 +55,9 @@ class Report:
         notes: The waived properties with their reasons; limits that an event restarts; and the
             seconds that the pace scales.
         loaded: The file is a flow. If not, the findings say why, and nothing else is known.
-        felt: The delays of a flow of kind ``turn`` that a caller notices. Only `check_file` sets
+        delays: The delays of a flow of kind ``turn`` that a caller notices. Only `check_file` sets
             it.
-        base: The name of the flow that it extends, whose delays are in `felt` as well.
+        base: The name of the flow that it extends, whose delays are in `delays` as well.
     """
 
     file: str
@@ -72,7 +72,7 @@ class Report:
     traces: Mapping[Finding, Trace] = attrs.field(factory=dict)
     notes: tuple[Finding, ...] = ()
     loaded: bool = True
-    felt: tuple[Felt, ...] = ()
+    delays: tuple[Delay, ...] = ()
     base: str = ""
 
     @property
@@ -111,8 +111,8 @@ def _text(report: Report) -> list[str]:
     for verdict in report.properties:
         line = f"  {verdict.result:<6}  {verdict.name:<{width}}  {verdict.detail}"
         lines.append(line.rstrip())
-    width = max((len(one.name) for one in report.felt), default=0)
-    lines += [f"  felt    {one.name:<{width}}  {one.line(report.base)}" for one in report.felt]
+    width = max((len(one.name) for one in report.delays), default=0)
+    lines += [f"  delay   {one.name:<{width}}  {one.line(report.base)}" for one in report.delays]
     return [*lines, _summary(report)]
 
 
@@ -159,11 +159,11 @@ def _report(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 4),
         "findings": [_finding(f, report.traces.get(f)) for f in report.findings],
         "properties": [attrs.asdict(verdict) for verdict in report.properties],
-        "felt": [_felt(one) for one in report.felt],
+        "delays": [_delay(one) for one in report.delays],
     }
 
 
-def _felt(one: Felt) -> dict[str, Any]:
+def _delay(one: Delay) -> dict[str, Any]:
     """Without a limit the seconds are null."""
     seconds = None if one.seconds == inf else one.seconds
     base = None if one.base == inf else one.base

@@ -165,7 +165,7 @@ def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:
             yield source.at_key(path, message, near(name, BOUNDS), code="unknown-bound")
         elif flow.kind != "turn":
             what = path[0] if path[0] == "bounds" else name
-            message = "only a turn has bounds that a caller feels"
+            message = "only a flow of kind turn has bounds"
             remedy = f"write 'kind: turn', or remove '{what}'"
             where = path[:1] if path[0] == "bounds" else path
             yield source.at_key(where, message, remedy, code="contradiction")

@@ -1,4 +1,4 @@
-"""The key `pace`: what a caller feels as waiting changes in proportion, but for what is written."""
+"""The key `pace` scales the delays that a caller notices, not a timer that the flow sets itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def wait_of(flow: Flow) -> float:
 
 
 @pytest.mark.parametrize(("pace", "factor"), [("calm", 1.5), ("normal", 1.0), ("brisk", 0.6)])
-def test_what_a_caller_feels_changes_in_proportion(pace: str, factor: float) -> None:
+def test_the_delays_that_a_caller_notices_are_scaled(pace: str, factor: float) -> None:
     flow = flow_of(f"pace: {pace}{SECTIONS}")
     for timer, seconds in NORMAL.items():
         assert flow.timers[timer] == pytest.approx(seconds * factor), timer
@@ -49,7 +49,7 @@ def test_what_a_caller_feels_changes_in_proportion(pace: str, factor: float) -> 
     assert flow.timers["monologue_limit"] == flow.timers["monologue"] + 5.0
 
 
-def test_what_others_need_and_what_nobody_feels_stays() -> None:
+def test_timers_that_no_caller_notices_stay() -> None:
     turn, brisk = load_flow("turn"), flow_of("pace: brisk")
     changed = {name for name in turn.timers if turn.timers[name] != brisk.timers[name]}
     assert changed == {"false_interruption", "noise_limit"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import inf
 
 import attrs
@@ -17,7 +17,7 @@ from .leads import Wait, comes, either, judge, ready_reply, settles, total
 from .space import StateSpace
 from .turn import missing
 
-__all__ = ["Felt", "felt", "unmet", "worse"]
+__all__ = ["Delay", "delays_of", "unmet", "worse"]
 
 LONGER = 10.0
 """A silence that is this many times longer than in the base gets a warning."""
@@ -35,7 +35,7 @@ _GIVES_UP = {
 
 
 @attrs.frozen
-class Felt:
+class Delay:
     """One of the delays that a caller notices.
 
     Attributes:
@@ -59,7 +59,7 @@ class Felt:
         return f"{said}, {BOUNDS[self.name]}"
 
 
-def felt(model: StateSpace, found: Exploration) -> Iterator[Felt]:
+def delays_of(model: StateSpace, found: Exploration) -> Iterator[Delay]:
     """All delays that a caller notices, as far as the flow has the names for them."""
     if model.flow.kind != "turn" or missing(model.flow, "no_dead_floor"):
         return
@@ -70,17 +70,17 @@ def felt(model: StateSpace, found: Exploration) -> Iterator[Felt]:
         outcomes = [judge(model, found, wait) for wait in several]
         longest = max(outcomes, key=lambda outcome: outcome.seconds)
         if longest.seconds or longest.node is not None:
-            yield Felt(name, longest.seconds, longest.timers)
+            yield Delay(name, longest.seconds, longest.timers)
     for name, (state, actions) in _GIVES_UP.items():
         if state in model.flow.states:
             yield _patience(model.flow, name, state, actions)
 
 
-def _patience(flow: Flow, name: str, state: str, actions: Names) -> Felt:
+def _patience(flow: Flow, name: str, state: str, actions: Names) -> Delay:
     rows = [r for r in flow.rows(state) if r.timer and {*actions} & {*r.transition.actions}]
     timers = sorted({row.trigger for row in rows}, key=flow.timers.__getitem__)
     first = timers[0] if timers else None
-    return Felt(name, flow.timers[first] if first else inf, (first,) if first else ())
+    return Delay(name, flow.timers[first] if first else inf, (first,) if first else ())
 
 
 def _waits(model: StateSpace) -> Iterator[tuple[str, Wait]]:
@@ -122,11 +122,11 @@ def _starting(wait: Wait, mask: int, want: int) -> Wait:
     )
 
 
-def unmet(flow: Flow, times: Iterator[Felt] | tuple[Felt, ...]) -> Iterator[tuple[str, str, bool]]:
+def unmet(flow: Flow, times: Iterable[Delay]) -> Iterator[tuple[str, str, bool]]:
     """Each declared bound: its name, the delay, and whether it is broken."""
     known = {one.name: one for one in times}
     for name, seconds in flow.bounds.items():
-        one = known.get(name) or Felt(name, inf if name in AT_LEAST else 0.0)
+        one = known.get(name) or Delay(name, inf if name in AT_LEAST else 0.0)
         broken = one.seconds < seconds if name in AT_LEAST else one.seconds > seconds
         detail = "no limit" if one.seconds == inf else f"{one.seconds:g} s"
         if one.timers and one.seconds < inf:
@@ -134,7 +134,7 @@ def unmet(flow: Flow, times: Iterator[Felt] | tuple[Felt, ...]) -> Iterator[tupl
         yield name, detail, broken
 
 
-def worse(flow: Flow, source: Source, base: str, times: tuple[Felt, ...]) -> Iterator[Finding]:
+def worse(flow: Flow, source: Source, base: str, times: tuple[Delay, ...]) -> Iterator[Finding]:
     """Warnings about delays that an edit makes ten times longer, and waits that it ends early."""
     for one in times:
         if one.name in flow.bounds or one.base is None:
@@ -150,7 +150,7 @@ def worse(flow: Flow, source: Source, base: str, times: tuple[Felt, ...]) -> Ite
     yield from _without_effect(flow, source, times)
 
 
-def _without_effect(flow: Flow, source: Source, times: tuple[Felt, ...]) -> Iterator[Finding]:
+def _without_effect(flow: Flow, source: Source, times: tuple[Delay, ...]) -> Iterator[Finding]:
     """A timer for a transcript that never fires because another timer is always earlier."""
     limit = flow.timers.get("noise_limit", inf)
     for timer in ("transcript_wait", "false_interruption"):
@@ -158,11 +158,13 @@ def _without_effect(flow: Flow, source: Source, times: tuple[Felt, ...]) -> Iter
         if seconds > limit and not source.inherited(("timers", timer)):
             message = f"{timer}: {seconds:g} s, but noise_limit ends the wait after {limit:g} s"
             remedy = "make noise_limit longer, too, or this one shorter"
-            yield source.at_key(("timers", timer), message, remedy, code="felt", severity="warning")
+            yield source.at_key(
+                ("timers", timer), message, remedy, code="delay", severity="warning"
+            )
 
 
-def _warning(source: Source, one: Felt, message: str) -> Finding:
+def _warning(source: Source, one: Delay, message: str) -> Finding:
     own = [timer for timer in one.timers if not source.inherited(("timers", timer))]
     path = ("timers", own[0]) if own else ("flow",)
     remedy = f"if this is meant, say so: 'bounds: {{{one.name}: {one.seconds:g}}}'"
-    return source.at_key(path, message, remedy, code="felt", severity="warning")
+    return source.at_key(path, message, remedy, code="delay", severity="warning")

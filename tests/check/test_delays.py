@@ -1,4 +1,4 @@
-"""What a caller feels of a flow, and the edits that a caller suffers from."""
+"""The delays of a flow that a caller notices, and the edits that make them worse."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Pa
     report = _checked(tmp_path, f"timers: {{{edit}}}\n")
     names, said = EDITS[edit]
     assert report.ok
-    found = [finding for finding in report.findings if finding.code == "felt"]
+    found = [finding for finding in report.findings if finding.code == "delay"]
     assert sorted(finding.message.partition(":")[0] for finding in found) == sorted(names)
     assert {(f.severity, f.line, f.column) for f in found} == {("warning", 3, 10)}
     assert any(said in finding.message for finding in found)
@@ -49,7 +49,7 @@ def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Pa
 def test_an_ordinary_edit_is_none(edit: str, tmp_path: Path) -> None:
     """Somewhat longer or shorter is a matter of taste."""
     report = _checked(tmp_path, f"timers: {{{edit}}}\n")
-    assert [finding for finding in report.findings if finding.code == "felt"] == []
+    assert [finding for finding in report.findings if finding.code == "delay"] == []
 
 
 def test_what_is_meant_is_said_as_a_bound(tmp_path: Path) -> None:
@@ -115,17 +115,17 @@ def test_a_wrong_bound_is_reported_with_its_place(
 def test_the_report_compares_with_the_base(tmp_path: Path) -> None:
     """As text and as JSON: the times of this flow, and those of the base where they differ."""
     report = _checked(tmp_path, "timers: {false_interruption: 2.4}\n")
-    times = {one.name: (one.seconds, one.base) for one in report.felt}
+    times = {one.name: (one.seconds, one.base) for one in report.delays}
     assert set(times) == set(BOUNDS)
     assert times["after_a_long_sound"] == (2.4, 2.0)
     assert "at most 2.4 s (in turn: 2 s), silence after a sound" in as_text([report])
-    felt = {one["name"]: one for one in json.loads(as_json([report]))[0]["felt"]}
-    assert felt["after_a_long_sound"]["base"] == 2.0
+    delays = {one["name"]: one for one in json.loads(as_json([report]))[0]["delays"]}
+    assert delays["after_a_long_sound"]["base"] == 2.0
 
 
 def test_the_shipped_turn_keeps_what_a_caller_expects() -> None:
     """The base of every comparison."""
-    times = {one.name: one.seconds for one in check_file("turn").felt}
+    times = {one.name: one.seconds for one in check_file("turn").delays}
     assert times["after_a_short_sound"] == 0.3
     assert times["after_a_long_sound"] == 2.0
     assert times["after_noise"] <= 10.0
