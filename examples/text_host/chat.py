@@ -138,7 +138,7 @@ class Chat:
         conductor = self.conductor
         conductor.user_started()
         conductor.utterance.voice_started()
-        conductor.words_came(words, whole=True)
+        conductor.transcript_received(words, final=True)
         conductor.barge_in()
         conductor.final_transcript()
         conductor.utterance.post("final_transcript")

@@ -95,7 +95,7 @@ class Confirming:
         if self.asked and not self._over:
             self._early = self._early or "voice"
 
-    def words_came(self) -> None:
+    def transcript_received(self) -> None:
         """A transcript has come of what the user says."""
         if self._early is not None:
             self._early = "words"

@@ -50,18 +50,18 @@ class Expecting:
         expected = self.expected
         return 0.0 if expected is None else expected.wait - self._waited - self._silence
 
-    def heard(self, words: str, *, whole: bool) -> None:
+    def heard(self, text: str, *, final: bool) -> None:
         """The user has said this since the last turn.
 
         Args:
-            words: The transcript since the last turn.
-            whole: Its last part is final.
+            text: The transcript since the last turn.
+            final: Its last part is final.
         """
         self._waited = 0.0
         if self._silent_since is not None:
             self._silent_since = self._now()
-        if whole:
-            self._words = words
+        if final:
+            self._words = text
 
     def voice_started(self) -> None:
         self._waited, self._silent_since = self._waited + self._silence, None

@@ -110,9 +110,9 @@ class HostFacts:
         finally:
             self._about, self._wordless = UserText(), False
 
-    def words_came(self, words: str, *, whole: bool) -> None:
-        """The transcript so far of the current utterance. `whole`: its last part is final."""
-        self._said = UserText(words, whole)
+    def transcript_received(self, text: str, *, final: bool) -> None:
+        """The transcript so far of the current utterance. `final`: its last part is final."""
+        self._said = UserText(text, final)
 
     def words_over(self) -> None:
         """Speech starts, or the turn was decided: the next utterance has no transcript yet."""

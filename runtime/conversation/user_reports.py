@@ -209,19 +209,19 @@ class UserReports:
         step = self.floor.step
         return step is not None and not step.speech.interruptible
 
-    def words_came(self, words: str, *, whole: bool) -> None:
-        """A transcript has arrived, and was not processed yet.
+    def transcript_received(self, text: str, *, final: bool) -> None:
+        """The STT has given a transcript, which the framework has not processed yet.
 
         Posts `interim_transcript`, in a flow that has it, if the transcript is not final.
 
         Args:
-            words: What the user has said since the last turn, including this transcript.
-            whole: The transcript is final.
+            text: What the user has said since the last turn, including this transcript.
+            final: The transcript is final.
         """
-        self.host.words_came(words, whole=whole)
-        self.expecting.heard(words, whole=whole)
-        self.host.confirming.words_came()
-        if not whole and "interim_transcript" in self.turn.flow.triggers:
+        self.host.transcript_received(text, final=final)
+        self.expecting.heard(text, final=final)
+        self.host.confirming.transcript_received()
+        if not final and "interim_transcript" in self.turn.flow.triggers:
             self._post("interim_transcript")
 
     def decision_over(self, *, cancelled: bool) -> None:
@@ -490,7 +490,7 @@ class UserReports:
             if "words_typed" in self.turn.flow.triggers:
                 self._post("words_typed", speech=speech.id)
             if self.keeping is not None:
-                self.keeping.words_came()
+                self.keeping.transcript_received()
 
     def _turn_ended(self, turn: Turn, outcome: Outcome, why: str, current: bool) -> None:
         if not self._governs:

@@ -358,7 +358,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         )
         self._life.request(result, user_input=user_input, input_modality=input_modality)
         if self._keeping is not None:
-            self._keeping.words_came()
+            self._keeping.transcript_received()
         return result
 
     def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler:

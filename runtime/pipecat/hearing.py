@@ -99,11 +99,11 @@ class Hearing:
         for by in tuple(self._voices):
             self.voice_ended(by)
 
-    def words_came(self, words: str, *, whole: bool) -> None:
-        """A transcript has arrived, and was not processed yet."""
+    def transcript_received(self, text: str, *, final: bool) -> None:
+        """The STT has given a transcript, which Pipecat has not processed yet."""
         self._conductor.outages.transcript_came()
-        self._conductor.words_came(" ".join([*self._words, words]), whole=whole)
-        if not whole:
+        self._conductor.transcript_received(" ".join([*self._words, text]), final=final)
+        if not final:
             self._conductor.utterance.post("interim_transcript")
             if not self._reported:
                 self._conductor.utterance.voice_shown()
@@ -112,7 +112,7 @@ class Hearing:
         """A final transcript was processed by the start strategies."""
         self._words.append(words)
         if self._conductor.keeping is not None:
-            self._conductor.keeping.words_came()
+            self._conductor.keeping.transcript_received()
         self._conductor.final_transcript()
         self._conductor.utterance.post("final_transcript")
 

@@ -48,8 +48,8 @@ class Ears(BaseUserTurnStartStrategy):
             case ProposedUserStoppedSpeakingFrame():
                 self._hearing.voice_ended("service")
             case TranscriptionFrame() | InterimTranscriptionFrame() if words := frame.text.strip():
-                whole = isinstance(frame, TranscriptionFrame)
-                self._hearing.words_came(words, whole=whole)
+                final = isinstance(frame, TranscriptionFrame)
+                self._hearing.transcript_received(words, final=final)
         return ProcessFrameResult.CONTINUE
 
 

@@ -132,7 +132,7 @@ class Keeping:
             await self._keeper.aclose(CLOSE_LIMIT)
             await self._let_go()
 
-    def words_came(self) -> None:
+    def transcript_received(self) -> None:
         """There is a transcript that is in no turn yet: store it."""
         if self._keeper is not None:
             self._keeper.look()

@@ -32,18 +32,18 @@ def expecting(clock: Clock, of_state: Expectation | None = None) -> Expecting:
 
 def test_nothing_is_known_where_nothing_is_expected(clock: Clock) -> None:
     asked = expecting(clock)
-    asked.heard("1 2", whole=True)
+    asked.heard("1 2", final=True)
     assert asked.extent == "unknown"
     assert asked.wait == 0.0
 
 
 def test_only_final_transcripts_count(clock: Clock) -> None:
     asked = expecting(clock, FOUR)
-    asked.heard("1 2 3 4", whole=False)
+    asked.heard("1 2 3 4", final=False)
     assert asked.extent == "unknown"
-    asked.heard("1 2 3", whole=True)
+    asked.heard("1 2 3", final=True)
     assert asked.extent == "partial"
-    asked.heard("1 2 3 4", whole=True)
+    asked.heard("1 2 3 4", final=True)
     assert asked.extent == "whole"
     asked.cleared()
     assert asked.extent == "unknown"
@@ -53,7 +53,7 @@ def test_the_wait_counts_silence_since_the_last_words(clock: Clock) -> None:
     asked = expecting(clock, FOUR)
     asked.voice_started()
     clock.now = 2.0
-    asked.heard("1 2", whole=True)
+    asked.heard("1 2", final=True)
     asked.voice_ended()
     clock.now = 3.0
     assert asked.wait == 3.0
@@ -63,33 +63,33 @@ def test_the_wait_counts_silence_since_the_last_words(clock: Clock) -> None:
     asked.voice_ended()
     clock.now = 9.0
     assert asked.wait == 2.0
-    asked.heard("1 2 3", whole=False)
+    asked.heard("1 2 3", final=False)
     assert asked.wait == 4.0
 
 
 def test_words_of_turns_that_nobody_has_answered_belong_to_the_value(clock: Clock) -> None:
     asked = expecting(clock, FOUR)
-    asked.heard("1 2", whole=True)
+    asked.heard("1 2", final=True)
     asked.turn_complete()
-    asked.heard("3", whole=True)
+    asked.heard("3", final=True)
     assert asked.extent == "partial"
-    asked.heard("3 4", whole=True)
+    asked.heard("3 4", final=True)
     assert asked.extent == "whole"
     asked.turn_complete()
     asked.answered()
-    asked.heard("5 6", whole=True)
+    asked.heard("5 6", final=True)
     assert asked.extent == "partial"
 
 
 def test_a_question_counts_until_its_answer_is_answered(clock: Clock) -> None:
     """The reply that asks it answers the turn before."""
     yes, asked = Expectation("yes_no"), expecting(clock, FOUR)
-    asked.heard("hello", whole=True)
+    asked.heard("hello", final=True)
     asked.turn_complete()
     asked.ask(yes)
     asked.answered()
     assert asked.expected == yes
-    asked.heard("yes", whole=True)
+    asked.heard("yes", final=True)
     assert asked.extent == "whole"
     asked.turn_complete()
     assert asked.expected == yes
@@ -104,7 +104,7 @@ def test_the_wait_never_grows_without_words(moves: list[str]) -> None:
     before = asked.wait
     for move in moves:
         if move == "heard":
-            asked.heard("1", whole=True)
+            asked.heard("1", final=True)
             assert asked.wait == FOUR.wait
         elif move == "voice":
             asked.voice_started()

@@ -184,7 +184,7 @@ class HearingActivity(ArrivingActivity):
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
         if ev.alternatives and ev.alternatives[0].text:
-            self._words_came(ev.alternatives[0].text, whole=False)
+            self._transcript_received(ev.alternatives[0].text, final=False)
             self._conductor.utterance.post("interim_transcript")
             if self.vad is None and not (self._rt_turn_detection_enabled or speaking):
                 cast(Any, self.session).follow_options()
@@ -193,14 +193,14 @@ class HearingActivity(ArrivingActivity):
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         if ev.alternatives and ev.alternatives[0].text:
-            self._words_came(ev.alternatives[0].text, whole=True)
+            self._transcript_received(ev.alternatives[0].text, final=True)
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
             self._conductor.final_transcript()
             self._conductor.utterance.post("final_transcript")
 
-    def _words_came(self, text: str, *, whole: bool) -> None:
-        self._conductor.words_came(f"{self.uncommitted_words} {text}", whole=whole)
+    def _transcript_received(self, text: str, *, final: bool) -> None:
+        self._conductor.transcript_received(f"{self.uncommitted_words} {text}", final=final)
 
     def turn_decided(self) -> None:
         super().turn_decided()
