@@ -124,7 +124,7 @@ class Chat:
             if words := line.decode().strip():
                 self._typed(words)
         self.closing = True
-        self.conductor.close_begun()
+        self.conductor.close_started()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -114,7 +114,7 @@ class Conductor(UserReports):
         self.turn.start()
         self._session.tune(self._tuning)
 
-    def close_begun(self) -> list[UserTurn]:
+    def close_started(self) -> list[UserTurn]:
         """The session starts to close, and no turn is answered from now on. Posts
         `endpointing_ended` if a reply is held back, as no transcript is awaited any more.
 

@@ -138,7 +138,7 @@ class PipecatSession:
         """The pipeline starts to end: release held and paused audio, and answer no more turns."""
         if not self.closing:
             self.closing = True
-            self.conductor.close_begun()
+            self.conductor.close_started()
             self._tap.release()
 
     async def aclose(self) -> None:

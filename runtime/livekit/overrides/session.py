@@ -137,7 +137,7 @@ class GovernedSession(AgentSession[Userdata_T]):
     async def _aclose_locked(self, **how: Any) -> None:
         self._conductor.outages.closing(closed_by(how["reason"], how["error"]))
         self._life.closing()
-        for turn in self._conductor.close_begun():
+        for turn in self._conductor.close_started():
             self.add_words(turn)
         limit = None
         try:
