@@ -240,7 +240,7 @@ class TurnTriggers:
 
 
 class SessionTriggers:
-    """The triggers of the flow `session`. It is not at rest during a handoff."""
+    """The triggers of the flow `session`. Its agents are not settled during a handoff."""
 
     def __init__(self, post: Post) -> None:
         self._post = post
@@ -249,7 +249,7 @@ class SessionTriggers:
     def hear(self, event: Recorded) -> None:
         """Post the triggers of an event."""
         if event.text("type") == "agent_handoff":
-            self._post("chain_moved" if self._began else "session_started", None)
+            self._post("agent_phase_changed" if self._began else "session_started", None)
             self._began = True
         elif event.name == "close_late":
             self._post("close_requested", None)

@@ -141,9 +141,9 @@ class Conductor(UserReports):
         await self.utterance.aclose()
         await self.turn.aclose()
 
-    def chain_moved(self) -> None:
-        """An agent was entered, handed over to, or replaced. Posts what differs for the new
-        agent."""
+    def agent_phase_changed(self) -> None:
+        """`Agent.phase` has changed: an agent was entered, or hands over. Posts what differs for
+        the new agent."""
         if self._governs and self._started:
             self.tools.refuse_left()
             self.tools.count()

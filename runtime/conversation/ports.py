@@ -170,7 +170,7 @@ class Agent(Protocol):
 
     @property
     def phase(self) -> Phase:
-        """Its phase. `Conductor.chain_moved` follows a change."""
+        """Its phase. `Conductor.agent_phase_changed` follows a change."""
 
     def reply(self, instructions: str | None = None) -> Speech:
         """Ask the model for a reply. `Conductor.floor_taken` follows.

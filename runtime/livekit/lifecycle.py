@@ -35,7 +35,7 @@ class SessionLifecycle:
         self._run: GovernedRun | None = None
         self._deferred = deferred
         self._waits: Deferred[dict[str, Any]] | None = None
-        self._reported: object = None  # the chain of agents, when it was last reported
+        self._reported: object = None  # agent_position, when report_unsettled gave up the wait
         self.runtime = TurnRuntime(load_shipped("session"), self, timers=timers)
         self.timers = {**self.runtime.flow.timers, **timers}
 
@@ -44,19 +44,20 @@ class SessionLifecycle:
     def started(self) -> None:
         """`start` has returned."""
         self._post("session_started")
-        self.chain_moved()
+        self.agent_phase_changed()
 
-    def chain_moved(self) -> None:
-        """The chain of agents has changed. Check again when the active agent has entered."""
-        self._post("chain_moved")
+    def agent_phase_changed(self) -> None:
+        """An agent was entered, or a handoff has moved on. Post this again when `on_enter` of the
+        active agent has returned."""
+        self._post("agent_phase_changed")
         activity = self._session.activity
-        if activity is not None and not self.at_rest():
+        if activity is not None and not self.settled():
             activity.when_entered(self._entered)
 
-    def run_moved(self) -> None:
+    def run_progressed(self) -> None:
         """Something that the active run waits for has ended."""
         if self._run is not None:
-            self._post("run_moved")
+            self._post("run_progressed")
 
     def closing(self) -> None:
         """The session closes."""
@@ -68,7 +69,7 @@ class SessionLifecycle:
         await self.runtime.aclose()
 
     def request(self, result: RunResult[Any], **reply: Any) -> RunResult[Any]:
-        """Begin a run as soon as the chain of agents is at rest.
+        """Begin a run as soon as the agents are settled.
 
         Raises:
             RuntimeError: Another run is active or waits, or the session closes. The text is
@@ -82,32 +83,32 @@ class SessionLifecycle:
             or not self.runtime.ask("run_requested")
         ):
             raise RuntimeError("nested runs are not supported")
-        self._run = GovernedRun.adopt(result, self.run_moved)
+        self._run = GovernedRun.adopt(result, self.run_progressed)
         self._run.when_done(self._ended)
-        agent, why = self._session.current_agent.label, "the chain of agents is not at rest"
+        agent, why = self._session.current_agent.label, "a handoff or an `on_enter` is in progress"
         self._waits = self._deferred.add("run", reply, owner=agent, reason=why)
         self._post("run_requested")
         return result
 
     # -- host facts
 
-    def at_rest(self) -> bool:
-        """No handoff is under way and the active agent has entered.
+    def settled(self) -> bool:
+        """No handoff is in progress, and `on_enter` of the active agent has returned.
 
-        Also true after `report_unsettled`, until the chain changes again.
+        Also true after `report_unsettled`, until the next handoff.
         """
-        return self._session.chain_at_rest or self._reported == self._session.chain_position
+        return self._session.agents_settled or self._reported == self._session.agent_position
 
     def run_idle(self) -> bool:
-        """Everything that the active run waits for is done."""
+        """Everything that the active run waits for has ended."""
         return self._run is not None and self._run.waits_for_rest_only
 
-    def run_whole(self) -> bool:
+    def run_complete(self) -> bool:
         """Nothing of the active run was interrupted, and each of its calls has an output."""
         return self._run is not None and self._run.whole
 
     def run_waiting(self) -> bool:
-        """A run waits for the chain to be at rest."""
+        """A run waits until the agents are settled."""
         return self._waits is not None
 
     # -- actions
@@ -150,7 +151,7 @@ class SessionLifecycle:
     def report_unsettled(self, event: Event) -> None:
         """Stop waiting for the chain of agents. Log a warning, unless a handoff waits for
         speech."""
-        self._reported = self._session.chain_position
+        self._reported = self._session.agent_position
         activity = self._session.activity
         if activity is not None and activity.entering:
             logger.warning(
@@ -166,7 +167,7 @@ class SessionLifecycle:
 
     def _entered(self) -> None:
         # The task is done. Its last action, such as requesting a handoff, must take effect first.
-        asyncio.get_running_loop().call_soon(self._session.chain_moved)
+        asyncio.get_running_loop().call_soon(self._session.agent_phase_changed)
 
     def _ended(self, run: GovernedRun) -> None:
         if run is self._run:

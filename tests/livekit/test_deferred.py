@@ -68,7 +68,7 @@ def test_a_session_shows_the_run_that_waits() -> None:
     Stage(TurnSession, agent=lambda: _Bank([])).at(0.0, evaluate).run(20.0)
     (waited,) = seen
     assert (waited.what, waited.owner, waited.end) == ("run", "_bank", "begun")
-    assert "not at rest" in waited.reason
+    assert "`on_enter` is in progress" in waited.reason
 
 
 def test_a_run_that_the_close_drops_is_said_to_be_dropped() -> None:

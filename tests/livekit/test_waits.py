@@ -279,7 +279,7 @@ def test_a_toolset_that_does_not_close_holds_up_no_close(of: str) -> None:
 
 
 def test_a_handoff_after_the_report_is_waited_for_again() -> None:
-    """What counts as at rest is the chain as it stood: a run in the next handoff waits for it."""
+    """The agents count as settled until the next handoff only: a run waits for that one."""
     who: list[str] = []
 
     class Slow(Agent):

@@ -277,7 +277,7 @@ class GovernedActivity(ProducingActivity):
                 yield
         finally:
             self._task_over()
-            cast(Any, self.session).chain_moved()
+            cast(Any, self.session).agent_phase_changed()
 
     def _task_over(self) -> None:
         # LiveKit's close waits until the active task has handed back. A task whose tool was
@@ -288,8 +288,8 @@ class GovernedActivity(ProducingActivity):
             task._AgentTask__inactive_ev.set()  # type: ignore[attr-defined]
 
     @property
-    def at_rest(self) -> bool:
-        """This agent is active, has entered, and no handoff or task of it is under way."""
+    def settled(self) -> bool:
+        """This agent is active, its `on_enter` has returned, and it hands over to nobody."""
         task = self.agent if isinstance(self.agent, AgentTask) else None
         over = task is not None and task.done() and task._old_agent is not None  # handing back
         # After the session's `drain` its speeches are paused for good, and nothing follows.

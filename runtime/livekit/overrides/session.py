@@ -47,7 +47,7 @@ RECENT = 64
 class Lifecycle(Protocol):
     """The session's own flow: its start, its runs, its end."""
 
-    def chain_moved(self) -> None:
+    def agent_phase_changed(self) -> None:
         """An agent was entered, handed over to, or left."""
 
     def closing(self) -> None:
@@ -285,7 +285,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         """`start` has returned and `aclose` has not."""
         return self._started
 
-    # -- the chain of agents, and runs
+    # -- handoffs and runs
 
     def agent_comes(self, agent: Agent) -> None:
         """This agent is about to become active."""
@@ -295,24 +295,25 @@ class GovernedSession(AgentSession[Userdata_T]):
         try:
             await super()._update_activity(agent, **how)
         finally:
-            self.chain_moved()
+            self.agent_phase_changed()
 
-    def chain_moved(self) -> None:
+    def agent_phase_changed(self) -> None:
         """An agent was entered, handed over to, or left."""
-        self._life.chain_moved()
-        self._conductor.chain_moved()
+        self._life.agent_phase_changed()
+        self._conductor.agent_phase_changed()
 
     @property
-    def chain_at_rest(self) -> bool:
-        """No handoff is under way and the active agent has entered."""
+    def agents_settled(self) -> bool:
+        """No handoff is in progress, and `on_enter` of the active agent has returned."""
         handoff = self._update_activity_atask
         if self._activity_lock.locked() or (handoff is not None and not handoff.done()):
             return False
-        return self.activity is not None and self.activity.at_rest
+        return self.activity is not None and self.activity.settled
 
     @property
-    def chain_position(self) -> tuple[object, ...]:
-        """A value that changes with the chain of agents: agent, handoff, task of the agent."""
+    def agent_position(self) -> tuple[object, ...]:
+        """The active agent, the handoff in progress, and the task that the agent awaits. It changes
+        with each handoff."""
         handoff = self._update_activity_atask, self._activity_lock.locked()
         return self.activity, *handoff, self.activity is not None and self.activity.in_task
 
