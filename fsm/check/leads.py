@@ -12,7 +12,7 @@ from .explore import Exploration
 from .parts import Edge, Move
 from .restless import Goal, Restless, Run
 from .space import StateSpace
-from .turn import COMMON, missing
+from .turn import COMMON, WAITS_FOR_TOOLS, missing
 
 __all__ = [
     "Outcome",
@@ -155,7 +155,7 @@ def settles(model: StateSpace) -> Iterator[Wait]:
         "an_interruption_settles",
         "the floor is free",
         holds(model, "interrupted"),
-        lambda state, actions: state in ("listening", "tool_running"),
+        lambda state, actions: state in ("listening", *WAITS_FOR_TOOLS),
         comes("step_started"),
         within,
         at_most=SETTLED,
@@ -263,11 +263,11 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
     """A turn that waits for tool calls to finish waits no longer than its timer."""
     if not {"turn_deferred", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
         return
-    bit, waits_in = model.bits.ghosts["turn_deferred"], holds(model, "tool_running")
+    bit = model.bits.ghosts["turn_deferred"]
     yield Wait(
         "every_turn_is_accounted_for",
         "the floor is free for the turn that waits",
-        lambda node: bool(node & bit) and waits_in(node),
+        lambda node: bool(node & bit) and model.state(node) in WAITS_FOR_TOOLS,
         lambda state, actions: "lift_holds" in actions or state == "listening",
         comes("step_started", "tool_started", "tools_drained"),
         "finish_limit",

@@ -13,7 +13,17 @@ from turnfsm.fsm.flow import Flow
 
 from .parts import World
 
-__all__ = ["COMMON", "HARMLESS", "PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
+__all__ = [
+    "COMMON",
+    "CONFIRMING",
+    "HARMLESS",
+    "PROPERTIES",
+    "TRUE_FACTS",
+    "WAITS_FOR_TOOLS",
+    "Builtin",
+    "missing",
+    "turn_world",
+]
 
 _STEP = (
     "start_playout",
@@ -99,6 +109,12 @@ _WORLD = World(
 )
 TRUE_FACTS = _WORLD.ghosts[:9]
 """Names with the same meaning as a fact of a flow and as a ghost."""
+
+CONFIRMING = "confirming"
+"""The state in which the user is asked whether a tool may run."""
+
+WAITS_FOR_TOOLS = ("tool_running", CONFIRMING)
+"""The states in which tool calls block the turn: they run, or the user is asked."""
 
 COMMON = frozenset(_WORLD.events) | {
     *("barge_in", "preemptive_generation", "reply", "start_playout", "next_reply"),

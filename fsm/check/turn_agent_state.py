@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .maker import Maker
 from .parts import Move, Rule
-from .turn import TRUE_FACTS
+from .turn import TRUE_FACTS, WAITS_FOR_TOOLS
 
 __all__ = ["agent_state_is_true"]
 
@@ -24,11 +24,12 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
         else:
             remedy = f"write 'agent_state: speaking' in {name!r}" if name in audible else ""
             yield make.held(name, "while audio is heard", ["~heard"], remedy=remedy)
-    yield make.held("tool_running", "though no tool call runs", unless=["~tools_running"])
+    for state in WAITS_FOR_TOOLS:
+        yield make.held(state, "though no tool call runs", unless=["~tools_running"])
     yield make.held("thinking", "for a step that was interrupted", ["~cut"])
     yield make.held("interrupted", "though no step is there", unless=["~step_running"])
     yield make.held("interrupted", "though nothing was interrupted", unless=["~cut"])
-    for state in ("listening", "tool_running"):
+    for state in ("listening", *WAITS_FOR_TOOLS):
         yield make.held(state, "while a step holds the floor", ["~step_running"])
         yield make.held(state, "while the output stands still", ["~paused"])
     yield make.move(
@@ -56,13 +57,13 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
 def _after_a_step(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "tool_running is not entered though a tool call of the turn runs",
-        lambda m: _step_over(m) and m.dest != "tool_running",
+        lambda m: _step_over(m) and m.dest not in WAITS_FOR_TOOLS,
         ["~tools_running"],
     )
     yield make.move(
         "the floor is given up though the results wait for their reply",
         lambda m: (
-            (_step_over(m) or (m.source, m.trigger) == ("tool_running", "tools_drained"))
+            (_step_over(m) or (m.source in WAITS_FOR_TOOLS and m.trigger == "tools_drained"))
             and m.dest == "listening"
         ),
         ["~reply_due"],
@@ -85,14 +86,14 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
     )
     yield make.move(
         "thinking is entered for no step though a tool call of the turn runs on",
-        lambda m: (m.source, m.dest) == ("tool_running", "thinking"),
+        lambda m: m.source in WAITS_FOR_TOOLS and m.dest == "thinking",
         ["~tools_running"],
         ["~step_running"],
     )
     yield make.move(
         "tool_running is left though a tool call of the turn runs on",
         lambda m: (
-            (m.source, m.dest) == ("tool_running", "listening")
+            (m.source in WAITS_FOR_TOOLS and m.dest == "listening")
             and m.trigger in make.flow.triggers
             and m.trigger != "turn_committed"
         ),

@@ -9,6 +9,7 @@ from turnfsm.fsm.flow import Flow
 
 from .maker import Maker, Where
 from .parts import Move, Rule
+from .turn import WAITS_FOR_TOOLS
 from .turn_words import words_decide
 
 __all__ = ["floor_is_alive", "over_the_user"]
@@ -262,7 +263,7 @@ def _limits(make: Maker) -> Iterator[Rule]:
 
 _WAITS = {
     "listening": ("~turn_open",),
-    "tool_running": ("~tools_running",),
+    **dict.fromkeys(WAITS_FOR_TOOLS, ("~tools_running",)),
     "speaking": ("~step_running",),
     "paused": ("~step_running",),
 }

@@ -12,7 +12,7 @@ from turnfsm.fsm.flow import Flow
 
 from .maker import Maker
 from .parts import Bits, Move, Rule
-from .turn import missing
+from .turn import WAITS_FOR_TOOLS, missing
 from .turn_agent_state import agent_state_is_true
 from .turn_floor import floor_is_alive, over_the_user
 
@@ -189,16 +189,17 @@ def _turns(make: Maker) -> Iterator[Rule]:
             "answer_turn",
             "while a tool call runs whose turn cannot be interrupted",
             [fact],
-            where=lambda m: m.source in {*_HOLDS_THE_FLOOR, "tool_running"},
+            where=lambda m: m.source in {*_HOLDS_THE_FLOOR, *WAITS_FOR_TOOLS},
         )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
     yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_deferred"])
-    tool_running = make.flow.states.get("tool_running")
-    if tool_running and "finish_limit" in tool_running.after:
+    waits = make.flow.states.get("tool_running")
+    if waits and "finish_limit" in waits.after:
         yield make.move(
             "turn_deferred: the time to finish does not begin",
             lambda m: (
-                (m.source, m.dest, m.trigger) == ("tool_running", "tool_running", "turn_deferred")
+                m.source in WAITS_FOR_TOOLS
+                and (m.dest, m.trigger) == (m.source, "turn_deferred")
                 and not (m.taken and m.taken.entered)
             ),
             before_not=["~turn_deferred"],

@@ -14,13 +14,14 @@ from turnfsm.fsm.source import Path
 
 from .leads import Outcome, Wait, comes
 from .space import StateSpace
+from .turn import CONFIRMING
 
 __all__ = ["NO_SILENCE", "rows_of", "unheard", "unheard_advice"]
 
 NO_SILENCE = "no_silence_longer_than"
 
 _AT_WORK = ("step_running", "unreleased", "reply_due")
-_UP_TO_THE_USER = ("endpointing", "answer_coming", "yes_awaited")
+_UP_TO_THE_USER = ("endpointing", "answer_coming")
 """While one of these is true, the agent waits for the user."""
 
 
@@ -36,7 +37,8 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
 
     def waits(node: int) -> bool:
         works = model.state(node) != flow.initial and node & at_work and not node & cut
-        return bool(node & opened or works) and not node & idle
+        asked = model.state(node) == CONFIRMING
+        return bool(node & opened or works) and not (asked or node & idle)
 
     return Wait(
         NO_SILENCE,

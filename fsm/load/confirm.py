@@ -9,17 +9,18 @@ import attrs
 from turnfsm.fsm.confirm import arguments_in
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.flow import Action, Fact, Never, Transition, Trigger
+from turnfsm.fsm.flow import NEVER, Action, Fact, Never, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
 from .spoken import BUSY
-from .written import HOST, FlowFile
+from .written import HOST, FlowFile, WrittenState
 
 __all__ = ["add_confirm", "check_confirm"]
 
+CONFIRMING = "confirming"
 _SECTION: Path = ("tools", "confirm")
-_LIMIT = 15.0
+_LIMIT, _AT_MOST = 15.0, 30.0
 
 
 def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
@@ -47,29 +48,69 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
 def add_confirm(parts: Parts) -> None:
     """A call that needs a yes makes the agent ask. Only a yes that follows runs the tool."""
     _words(parts)
-    others = {path[1] for path in parts.places if path[0] == "actions"}
+    others = {path[1] for path in parts.places if path[0] == "actions"} - {"say_quiet"}
     _actions(parts)
-    parts.guard("tool_running", "yes_awaited", others)  # nothing else is said meanwhile
+    parts.guard("tool_running", "yes_awaited", others)  # the question comes first
+    _waits_for_the_user(parts)
     ask = Transition(
+        dest=CONFIRMING,
         conditions=("yes_awaited", "can_say"),
         unless=(*BUSY, "question_asked", "turn_open", "turn_deferred"),
         actions=("ask_for_yes",),
-        restarts=("confirm_wait",),
     )
-    parts.trigger("tool_running", "question_due", (ask,), _SECTION)
-    agreed = Transition(conditions=("agreed", "question_heard"), actions=("run_confirmed",))
-    parts.trigger("tool_running", "yes_said", (agreed,), _SECTION)
-    says = ("say_unconfirmed",) if "say_unconfirmed" in parts.file.actions else ()
-    over = Transition(
-        conditions=("question_asked",),
-        unless=(*BUSY, "turn_deferred"),
-        actions=("refuse_unconfirmed", *says),
-    )
-    parts.timer("tool_running", "confirm_wait", _LIMIT, over, _SECTION)
+    for state in ("tool_running", CONFIRMING):
+        parts.trigger(state, "question_due", (ask,), _SECTION)
     for state in parts.file.states:
         _other_words(parts, state)
     for name, property in _PROPERTIES.items():
         parts.never(name, property, _SECTION)
+
+
+def _waits_for_the_user(parts: Parts) -> None:
+    """The state in which the user has the floor and the turn waits for their yes.
+
+    It does what `tool_running` does, but that no limit of a tool counts: no tool runs.
+    """
+    waits = parts.file.states["tool_running"]
+    on = {
+        trigger: tuple(
+            attrs.evolve(row, dest=CONFIRMING) if row.dest == "tool_running" else row
+            for row in rows
+        )
+        for trigger, rows in waits.on.items()
+    }
+    back = Transition(dest="tool_running", actions=("run_confirmed",))
+    on["yes_said"] = (
+        attrs.evolve(back, conditions=("agreed", "question_heard"), unless=("turn_deferred",)),
+    )
+    settled = Transition(dest="tool_running", unless=("question_asked", "turn_deferred"))
+    on["question_over"] = (settled,)
+    says = ("say_unconfirmed",) if "say_unconfirmed" in parts.file.actions else ()
+    over = Transition(
+        dest="tool_running",
+        conditions=("question_asked",),
+        unless=(*BUSY, "turn_deferred"),
+        actions=("refuse_unconfirmed", *says),
+    )
+    after = {
+        name: waits.after[name] for name in ("report_after", "finish_limit") if name in waits.after
+    }
+    asked = WrittenState(
+        is_="The user was asked whether a tool may run, and has the floor.",
+        on=on,
+        after=after,
+        refuses=waits.refuses,
+        ignores=waits.ignores,
+        in_=waits.in_,
+        tuning=waits.tuning,
+    )
+    parts.state(CONFIRMING, asked, _SECTION)
+    parts.timer(CONFIRMING, "confirm_wait", _LIMIT, (over, settled), _SECTION)
+    if limit := waits.after.get("tool_limit"):
+        parts.timer(CONFIRMING, "confirm_limit", NEVER, limit, _SECTION)
+        seconds = max(_AT_MOST, 2 * parts.file.timers["confirm_wait"])
+        parts.limit("confirm_limit", seconds)
+    parts.fork("tool_running", "question_asked", CONFIRMING)
 
 
 def _words(parts: Parts) -> None:
@@ -77,6 +118,8 @@ def _words(parts: Parts) -> None:
     parts.request("question_due", Trigger(is_=due), _SECTION)
     said = "The user's turn is complete: is it the yes that a call waits for?"
     parts.request("yes_said", Trigger(is_=said), _SECTION)
+    over = "No call waits for an answer of the user: does the turn wait for tools again?"
+    parts.request("question_over", Trigger(is_=over), _SECTION)
     parts.words_typed(_SECTION)
     for name, means in _FACTS.items():
         parts.fact(HOST, name, Fact(is_=means), _SECTION)

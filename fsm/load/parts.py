@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeVar
 
 import attrs
 
@@ -10,12 +11,14 @@ from turnfsm.fsm.flow import Action, Fact, Never, Phrases, Seconds, Transition, 
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
-from .written import HOST, FlowFile, WrittenState
+from .written import HOST, FlowFile, Group, WrittenState
 
 __all__ = ["Parts", "Rows"]
 
 Rows = tuple[Transition, ...]
 """The transitions of a trigger in a state."""
+
+Body = TypeVar("Body", Group, WrittenState)
 
 
 @attrs.define
@@ -80,6 +83,12 @@ class Parts:
         its = attrs.evolve(self.file.properties, no_silence_longer_than=seconds)
         self.file = attrs.evolve(self.file, properties=its)
         self.places["properties", "no_silence_longer_than"] = place
+
+    def limit(self, timer: str, seconds: float) -> None:
+        """Give a timer that is `never` seconds in every limit set that does not name it."""
+        sets = self.file.limit_sets
+        sets = {name: {timer: Seconds(seconds), **its} for name, its in sets.items()}
+        self.file = attrs.evolve(self.file, limit_sets=sets)
 
     def lasting(self, timer: str) -> None:
         if timer not in self.file.lasting:
@@ -148,6 +157,63 @@ class Parts:
         on = {name: tuple(map(guarded, rows)) for name, rows in body.on.items()}
         after = {name: tuple(map(guarded, rows)) for name, rows in body.after.items()}
         self._replace(state, attrs.evolve(body, on=on, after=after))
+
+    def state(self, name: str, body: WrittenState, place: Path) -> None:
+        """Add a state. What the file says of it takes precedence."""
+        own = self.file.states.get(name)
+        if own is None:
+            self.places["states", name] = place
+        else:
+            on, after = {**body.on, **own.on}, {**body.after, **own.after}
+            body = attrs.evolve(own, on=on, after=after, is_=own.is_ or body.is_)
+        self._replace(name, body)
+
+    def fork(self, dest: str, fact: str, other: str) -> None:
+        """While the fact is true, transitions to `dest` lead to `other`."""
+        for name, group in self.file.groups.items():
+            forked = self._forked(("groups", name), group, dest, fact, other)
+            self.file = attrs.evolve(self.file, groups={**self.file.groups, name: forked})
+        for name, body in self.file.states.items():
+            if name not in (dest, other):
+                self._replace(name, self._forked(("states", name), body, dest, fact, other))
+
+    def _forked(self, path: Path, body: Body, dest: str, fact: str, other: str) -> Body:
+        def forked(table: Mapping[str, Rows], key: str) -> dict[str, Rows]:
+            return {name: tuple(each((*path, key, name), rows)) for name, rows in table.items()}
+
+        def each(where: Path, rows: Rows) -> Iterator[Transition]:
+            index = 0
+            for written, row in enumerate(rows):
+                for one in both(row):
+                    self._moved(where, index, written)
+                    index += 1
+                    yield one
+
+        def both(row: Transition) -> Rows:
+            if row.dest != dest:
+                return (row,)
+            return attrs.evolve(row, dest=other, conditions=(*row.conditions, fact)), row
+
+        return attrs.evolve(body, on=forked(body.on, "on"), after=forked(body.after, "after"))
+
+    def _moved(self, path: Path, index: int, written: int) -> None:
+        """A transition of this trigger has another index than the one that is written."""
+        if index == written:
+            return
+        kind, owner, key, name = path
+        for state, body in self.file.states.items():
+            has = state == owner if kind == "states" else self._shares(body, owner, key, name)
+            if has and ("states", state, key, name) not in self.places:
+                self.places["states", state, key, name, index] = (*path, written)
+
+    def _shares(self, body: WrittenState, group: object, key: object, name: object) -> bool:
+        """Whether the state has this trigger or timer from this group."""
+        if name in getattr(body, str(key)) or name in (*body.refuses, *body.ignores):
+            return False
+        groups = ("all", *body.in_)
+        having = [one for one in groups if one in self.file.groups]
+        last = [one for one in having if name in getattr(self.file.groups[one], str(key))]
+        return last[-1:] == [group]
 
     def _replace(self, state: str, body: WrittenState) -> None:
         self.file = attrs.evolve(self.file, states={**self.file.states, state: body})

@@ -216,6 +216,8 @@ class QuietTimes:
         if state == "tool_running":
             calls = ", ".join(self._calls.values())
             return "tool_running", f"the turn waits for a tool: {calls or 'its name is not kept'}"
+        if state == "confirming":
+            return "user_has_the_floor", "the user was asked whether a tool may run"
         if state not in _KNOWN:
             return "own_state", f"the flow holds {state}"
         return self._of_reply(state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from turnfsm.fsm.machine import Taken
 from turnfsm.runtime.turn import TurnRuntime
 
 from .ports import Session
@@ -34,12 +35,18 @@ class AgentState:
         self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
-    def wanted(self, published: str, publish: Publish) -> None:
+    def wanted(self, published: str, publish: Publish, step: str | None) -> None:
         """The framework wants to publish an agent state. Only it knows whether a request is
-        running."""
+        running.
+
+        Args:
+            published: The agent state.
+            publish: Publishes one.
+            step: The step that has the floor.
+        """
         self._ready = True
-        told = published in ("thinking", "listening")
-        if told:
+        told = published == "listening" or (published == "thinking" and not self._waits_after(step))
+        if published in ("thinking", "listening"):
             self._asked = published == "thinking"
         self.project(publish, told=told)
 
@@ -70,6 +77,13 @@ class AgentState:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _waits_after(self, step: str | None) -> bool:
+        """Whether the turn waits for the user when this step has returned the floor."""
+        flow, after = self.turn.flow, None if step is None else self.turn.ask("step_finished", step)
+        if not isinstance(after, Taken) or after.dest == flow.initial:
+            return False
+        return flow.states[after.dest].agent_state == "listening"
 
     def _gap_over(self) -> None:
         if self.turn.state in ("listening", "interrupted"):

@@ -400,7 +400,7 @@ class Conductor(UserReports):
             verdict = self._post("playout_started", step.id)  # its first text counts as playout
             if verdict:
                 self.speech_heard(step.speech)
-        self.agent_state.wanted(wanted, publish)
+        self.agent_state.wanted(wanted, publish, None if step is None else step.id)
 
     # -- requests to the model
 
@@ -548,7 +548,8 @@ class Conductor(UserReports):
         """Retry in the next iteration of the event loop: the floor may be about to be returned."""
         host = self.host
         waits = self._speculation or host.wants_reply or self.turns.deferred or host.superseded
-        if (waits or host.confirming.due) and not self._look_due:
+        asks = host.confirming.due or host.confirming.settled
+        if (waits or asks) and not self._look_due:
             self._look_due = True
             asyncio.get_running_loop().call_soon(self._look)
 
@@ -574,3 +575,5 @@ class Conductor(UserReports):
             self._post("next_reply")
         if self.host.confirming.due and ask("question_due"):
             self._post("question_due")
+        if self.host.confirming.settled and ask("question_over"):
+            self._post("question_over")

@@ -68,6 +68,11 @@ class Confirming:
         return self._asked is not None and self._asked is self.awaited
 
     @property
+    def settled(self) -> bool:
+        """No answer to the last question is awaited any more."""
+        return self._asked is not None and not self.asked
+
+    @property
     def due(self) -> bool:
         """The user is to be asked."""
         return self.awaited is not None and not self.asked

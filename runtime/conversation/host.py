@@ -142,7 +142,7 @@ class TurnHost(HostFacts):
         self._session.report(wait)
 
     def _awaited(self) -> tuple[Awaited, tuple[str, ...]]:
-        if self.turn.state == "paused":
+        if self.turn.state in ("paused", "confirming"):
             return "user_has_the_floor", ()
         if self.turn.holds("output_held"):
             return "output_held", ()

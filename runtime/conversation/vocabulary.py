@@ -22,7 +22,7 @@ TRIGGERS = (
 
 OPTIONAL_TRIGGERS = (
     *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "words_typed"),
-    *("question_due", "yes_said"),
+    *("question_due", "question_over", "yes_said"),
     *("voice_unrecognised", "audio_stopped", "audio_resumed"),
 )
 """The triggers that it posts only to a flow that declares them."""

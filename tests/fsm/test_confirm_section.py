@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import attrs
 import pytest
 
@@ -19,14 +21,21 @@ def flow_of(confirm: str, more: str = "") -> Flow:
     return flow
 
 
-def test_it_is_short_for_two_requests_and_a_timer() -> None:
+def test_it_is_short_for_a_state_with_a_timer_and_two_requests() -> None:
     flow = flow_of(f"{{{ASKS}}}", "timers: {confirm_wait: 20}\n")
     assert flow.timers["confirm_wait"] == 20.0
-    waiting = flow.states["tool_running"]
+    (ask,) = flow.states["tool_running"].on["question_due"]
+    assert (ask.dest, ask.actions) == ("confirming", ("ask_for_yes",))
+    waiting = flow.states["confirming"]
     assert waiting.on["yes_said"] == (
-        Transition(conditions=("agreed", "question_heard"), actions=("run_confirmed",)),
+        Transition(
+            dest="tool_running",
+            conditions=("agreed", "question_heard"),
+            unless=("turn_deferred",),
+            actions=("run_confirmed",),
+        ),
     )
-    assert waiting.on["question_due"][0].actions == ("ask_for_yes",)
+    assert waiting.agent_state == "listening"
     assert waiting.after["confirm_wait"][0].actions == ("refuse_unconfirmed",)
     assert flow.named_tools == ("transfer",)
 
@@ -36,8 +45,48 @@ def test_every_turn_that_is_answered_ends_the_question() -> None:
     answered = [row for row in flow.rows() if "answer_turn" in row.transition.actions]
     assert len(answered) > 5
     assert all("end_questions" in row.transition.actions for row in answered)
-    over = flow.states["tool_running"].after["confirm_wait"][0]
+    over = flow.states["confirming"].after["confirm_wait"][0]
     assert over.actions == ("refuse_unconfirmed", "say_unconfirmed")
+
+
+def test_while_the_user_was_asked_the_floor_is_theirs_after_every_step() -> None:
+    flow = flow_of(f"{{{ASKS}}}")
+    for state in {*flow.states} - {"confirming", "tool_running"}:
+        rows = [row.transition for row in flow.rows(state)]
+        for before, row in pairwise(rows):
+            if row.dest == "tool_running":
+                assert before.dest == "confirming"
+                assert before.conditions == (*row.conditions, "question_asked")
+
+
+def test_each_transition_keeps_its_line() -> None:
+    base, flow = load_flow("turn"), flow_of(f"{{{ASKS}}}")
+
+    def lines(one: Flow, state: str, trigger: str) -> list[tuple[str | None, int]]:
+        rows = [row for row in one.rows(state) if row.trigger == trigger]
+        return [(row.transition.dest, one.source.key(row.path).line) for row in rows]
+
+    for state, trigger in (("speaking", "step_finished"), ("interrupted", "settle")):
+        before = lines(base, state, trigger)
+        assert before[0][0] == "tool_running"
+        asked = ("confirming", before[0][1])
+        assert lines(flow, state, trigger) == [asked, *before]
+
+
+def test_a_limit_of_tools_does_not_end_the_wait_for_the_user() -> None:
+    flow = flow_of(f"{{{ASKS}}}", "limits: brisk\ntimers: {confirm_wait: 20}\n")
+    assert flow.timers["tool_limit"] == 10.0
+    assert "tool_limit" not in flow.states["confirming"].after
+    assert flow.timers["confirm_limit"] == 40.0
+    assert check_flow(flow).ok
+
+
+def test_what_the_file_says_of_the_state_is_not_overwritten() -> None:
+    own = "states: {confirming: {agent_state: thinking, tuning: {min_duration: 1.0}}}\n"
+    state = flow_of(f"{{{ASKS}}}", own).states["confirming"]
+    assert state.agent_state == "thinking"
+    assert state.tuning.min_duration == 1.0
+    assert "yes_said" in state.on
 
 
 @pytest.mark.parametrize(
@@ -70,7 +119,7 @@ def test_it_is_proved_for_every_shipped_turn(base: str) -> None:
 )
 def test_the_proof_fails_without_a_guard(trigger: str, guard: str, property: str) -> None:
     flow = flow_of(f"{{{ASKS}}}")
-    state = flow.states["tool_running"]
+    state = flow.states["confirming"]
     (row,) = state.on[trigger]
     without = attrs.evolve(
         row,
@@ -79,7 +128,7 @@ def test_the_proof_fails_without_a_guard(trigger: str, guard: str, property: str
     )
     assert without != row
     changed = attrs.evolve(state, on={**state.on, trigger: (without,)})
-    report = check_flow(attrs.evolve(flow, states={**flow.states, "tool_running": changed}))
+    report = check_flow(attrs.evolve(flow, states={**flow.states, "confirming": changed}))
     assert property in {finding.code for finding in report.findings}
 
 

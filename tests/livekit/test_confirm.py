@@ -133,6 +133,23 @@ def test_the_model_reads_that_nothing_was_done_before_it_answers() -> None:
     assert any("nothing was done" in line for line in seen), seen
 
 
+def test_the_agent_listens_while_it_waits_for_the_yes() -> None:
+    outcome, transferred = play(asked().says("yes", at=8.0), 16.0)
+    assert transferred == [500]
+    question = outcome.heard[0]
+    while_waiting = [
+        state for at, state in outcome.agent_states if question.end <= at < outcome.heard[1].start
+    ]
+    assert while_waiting == ["listening", "thinking"], outcome.timeline()
+    assert outcome.state_at(question.end + 0.1) == "listening"
+
+
+def test_a_limit_of_tools_does_not_end_the_question() -> None:
+    outcome, transferred = play(asked().says("yes", at=17.0), 30.0, flow_of(more="limits: brisk\n"))
+    assert transferred == [500]
+    assert said(outcome) == [QUESTION, DONE], outcome.timeline()
+
+
 def test_no_answer_ends_the_call_and_the_model_says_so() -> None:
     outcome, transferred = play(asked(), 30.0)
     assert transferred == []
