@@ -1,19 +1,28 @@
-"""Plays a short conversation with a livekit-agents in which names have another name.
+"""Plays short conversations with a livekit-agents in which names have another name.
 
-``python renamed.py NAME...`` prints what happened, as JSON.
+``python renamed.py`` reads a line of names for each, and prints what happened as a line of JSON.
+livekit-agents and what imports it is imported anew for each, in a process of its own. Everything
+else is imported once.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from traceback import format_exc
 from types import CodeType
 from typing import Any
 
 FOUND = "I have found a great many of them."
+ANEW = ("livekit.agents", "turnfsm.livekit", "turnfsm.runtime")
 
 
 class Renaming:
@@ -50,8 +59,6 @@ class Renamed(SourceFileLoader):
 
 def play() -> dict[str, Any]:
     """A question, a tool call whose reply is interrupted by a question, and that one's answer."""
-    from functools import partial
-
     from livekit.agents import Agent, function_tool
 
     from turnfsm.fsm.journal import replay
@@ -97,8 +104,6 @@ def play() -> dict[str, Any]:
 
 def start_with_realtime() -> str:
     """What a session says that is started with a realtime model."""
-    from functools import partial
-
     from turnfsm.fsm.errors import TurnfsmError
     from turnfsm.runtime.livekit import TurnSession
     from turnfsm.runtime.testing.livekit import (
@@ -118,7 +123,7 @@ def start_with_realtime() -> str:
     return ""
 
 
-def main(names: list[str]) -> None:
+def played(names: list[str]) -> dict[str, Any]:
     """Play it with strict=False, and say what strict=True says."""
     lines: list[str] = []
 
@@ -130,21 +135,52 @@ def main(names: list[str]) -> None:
     sys.meta_path.insert(0, Renaming(names))
     from turnfsm.fsm.errors import TurnfsmError
 
-    said = {"strict": "", "import": ""}
-    played: dict[str, Any] = {}
+    said: dict[str, Any] = {"strict": "", "import": "", "log": lines}
     try:
         from turnfsm.livekit import TurnSession
     except TurnfsmError as error:
-        said["import"] = str(error)
-    else:
+        return said | {"import": str(error)}
+    try:
+        TurnSession()
+    except TurnfsmError as error:
+        said["strict"] = str(error)
+    return said | play() | {"realtime": start_with_realtime()}
+
+
+def imported_once() -> list[str]:
+    """What `turnfsm.livekit` imports, without what is imported anew."""
+    import turnfsm.livekit  # noqa: F401
+
+    return [name for name in sys.modules if not f"{name}.".startswith(tuple(f"{n}." for n in ANEW))]
+
+
+def in_a_process(task: Callable[[], Any]) -> Any:
+    """The result of a task in a copy of this process; what goes wrong is the result, too."""
+    reads, writes = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(reads)
         try:
-            TurnSession()
-        except TurnfsmError as error:
-            said["strict"] = str(error)
-        played = play()
-        said["realtime"] = start_with_realtime()
-    print(json.dumps({**said, **played, "log": lines}))
+            result = task()
+        except BaseException:
+            result = {"failed": format_exc()}
+        with open(writes, "w", encoding="utf-8") as pipe:
+            json.dump(result, pipe)
+        os._exit(0)
+    os.close(writes)
+    with open(reads, encoding="utf-8") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
+def main() -> None:
+    """Answer line by line."""
+    for name in in_a_process(imported_once):
+        with suppress(ImportError):
+            import_module(name)
+    for line in sys.stdin:
+        print(json.dumps(in_a_process(partial(played, line.split()))), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

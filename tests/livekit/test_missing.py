@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,33 @@ ESSENTIAL = [name for name, feature in FEATURES.items() if feature.essential]
 OTHER = [name for name in FEATURES if name not in ESSENTIAL]
 
 
-def play_without(feature: str) -> dict[str, Any]:
-    """With a livekit-agents in which the private names of this feature have another name."""
-    others = {row.name for row in PRIVATE_NAMES if row.feature != feature}
-    own = {row.name for row in PRIVATE_NAMES if row.feature == feature} - others
-    names = sorted(name for name in own if name.startswith("_"))
-    assert names
-    done = subprocess.run(
-        [sys.executable, str(RENAMED), *names], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    played: dict[str, Any] = json.loads(done.stdout)
-    return played
+PlayWithout = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def play_without() -> Iterator[PlayWithout]:
+    """Plays with a livekit-agents in which the private names of a feature have another name."""
+    command, pipe = [sys.executable, str(RENAMED)], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        to, answers = process.stdin, process.stdout
+
+        def play(feature: str) -> dict[str, Any]:
+            others = {row.name for row in PRIVATE_NAMES if row.feature != feature}
+            own = {row.name for row in PRIVATE_NAMES if row.feature == feature} - others
+            names = sorted(name for name in own if name.startswith("_"))
+            assert names
+            print(*names, file=to, flush=True)
+            played: dict[str, Any] = json.loads(answers.readline())
+            assert "failed" not in played, played["failed"]
+            return played
+
+        yield play
 
 
 @pytest.mark.parametrize("feature", OTHER)
-def test_a_session_answers_without_a_feature(feature: str) -> None:
+def test_a_session_answers_without_a_feature(feature: str, play_without: PlayWithout) -> None:
     """It answers, runs tools and lets itself be interrupted; the flow stays in step. What is left
     out is logged and listed, and the default refuses it and names the remedy."""
     played = play_without(feature)
@@ -48,7 +60,9 @@ def test_a_session_answers_without_a_feature(feature: str) -> None:
 
 
 @pytest.mark.parametrize("feature", ESSENTIAL)
-def test_what_no_session_runs_without_is_said_at_import(feature: str) -> None:
+def test_what_no_session_runs_without_is_said_at_import(
+    feature: str, play_without: PlayWithout
+) -> None:
     """The error is ours. It names the feature, and the missing names."""
     said = play_without(feature)["import"]
     note = said.partition("= note: no session runs without ")[2]
