@@ -1,7 +1,8 @@
 """Finds failures in recorded sessions: LiveKit's events, spans, journals."""
 
-from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
+from .audit import Audit, Gap, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording
+from .files import audit_file
 from .gate import Gate, GateError
 from .html import audits_as_html
 from .junit import as_junit

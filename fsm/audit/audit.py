@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
 from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Journal, JournalError, parse_journal, replay
-from turnfsm.fsm.load.loader import load_flow, shipped_flows
+from turnfsm.fsm.journal import Journal, replay
+from turnfsm.fsm.load.loader import load_flow
 from turnfsm.fsm.metrics import Panel, Silence, Tick, measure, panel
 from turnfsm.fsm.metrics.panel import TICK
 
 from .decisions import decided, otherwise_in
-from .events import Recording, parse_recording
+from .events import Recording
 from .facts import Facts, Span, facts_of
 from .outages import outages_in
 from .properties import broken_properties
-from .rules import AuditFinding, findings_in
-from .spans import is_span, objects_in, recording_of_spans, spans_in
+from .rules import AuditFinding, findings_in, unjudged
 
-__all__ = ["Audit", "Gap", "audit_file", "audit_journal", "audit_recording"]
+__all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording"]
 
 SILENCE = 2.0
+
+Source = Literal["recording", "report", "spans", "journal"]
+"""What an audit was made of."""
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ class Audit:
     """The findings of one session.
 
     Attributes:
-        of: The kind of file: ``recording``, ``spans`` or ``journal``.
+        of: The kind of file: ``recording``, ``report``, ``spans`` or ``journal``.
         findings: The failures, in the order of time. For a journal: the outages.
         broken: For a journal: one sentence for each broken property of its flow, and for each entry
             that the flow decides differently.
@@ -60,15 +60,18 @@ class Audit:
         panel: The panel of tau-voice.
         spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
         end: When the session ends.
+        unjudged: What was not looked for, and why: one sentence for each thing that such a file
+            does not say.
     """
 
-    of: Literal["recording", "spans", "journal"]
+    of: Source
     findings: tuple[AuditFinding, ...]
     broken: tuple[str, ...]
     silences: tuple[Gap, ...]
     panel: Panel
     spans: Mapping[str, tuple[tuple[float, float], ...]] = attrs.field(factory=dict)
     end: float = 0.0
+    unjudged: tuple[str, ...] = ()
 
     @property
     def right(self) -> bool:
@@ -83,62 +86,9 @@ class Audit:
         return tuple(dict.fromkeys([*told, *(name for name in named if name.isidentifier())]))
 
 
-def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
-    """Audit the session in a file: a recording, spans, or a journal.
-
-    Args:
-        path: The file.
-        flow: The flow of a journal, by default the shipped flow that the journal names; or the
-            flow that would have governed a recording, by default `turn`.
-
-    Returns:
-        What was found.
-
-    Raises:
-        JournalError: The file is none of these.
-
-    Example:
-        >>> from turnfsm.audit import audit_file
-        >>> audit_file("journal.jsonl").right, audit_file("events.jsonl").right
-        (True, True)
-    """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as exc:
-        why = (exc.strerror or str(exc)).lower()
-        raise JournalError(f"{path}: {why}; name a file that can be read") from None
-    first = _first(data)
-    if "events" in first and "resourceSpans" not in first and "name" not in first:
-        return audit_recording(parse_recording(data, path), flow=flow)
-    if "journal" in first:
-        journal = parse_journal(data, str(path))
-        if flow is None and journal.header.flow in shipped_flows():
-            flow = load_flow(journal.header.flow)
-        return audit_journal(journal, flow)
-    try:
-        objects = objects_in(data)
-        spans = [fields for fields in objects if is_span(fields)]
-        if spans:
-            return audit_recording(recording_of_spans(spans_in(spans)), "spans", flow)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        pass
-    raise JournalError(
-        f"{path}: neither a recording (EventRecorder), nor spans of livekit-agents (JSON), nor a "
-        "journal; name one of them"
-    )
-
-
-def _first(data: bytes) -> Mapping[str, Any]:
-    try:
-        fields = json.loads(next((line for line in data.split(b"\n") if line.strip()), b""))
-    except (ValueError, RecursionError):
-        return {}
-    return fields if isinstance(fields, dict) else {}
-
-
 def audit_recording(
     recording: Recording,
-    of: Literal["recording", "spans"] = "recording",
+    of: Source = "recording",
     flow: Flow | None = None,
 ) -> Audit:
     """Audit a session by its public events.
@@ -162,7 +112,8 @@ def audit_recording(
     lanes = {"user": facts.user, "agent": facts.heard}
     spans = {name: tuple((s.start, s.end) for s in lane) for name, lane in lanes.items()}
     spans["tools"] = tuple((c.started, c.ended or recording.end) for c in facts.calls)
-    return Audit(of, findings, (), tuple(_gaps(facts)), panel([ticks]), spans, recording.end)
+    gaps, missed = tuple(_gaps(facts)), unjudged(recording.lacks)
+    return Audit(of, findings, (), gaps, panel([ticks]), spans, recording.end, missed)
 
 
 def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:

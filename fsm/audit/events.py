@@ -11,6 +11,8 @@ import attrs
 
 from turnfsm.fsm.journal import JournalError
 
+from .evidence import Evidence
+
 __all__ = ["VERSION", "Recorded", "Recording", "parse_recording"]
 
 VERSION = 1
@@ -50,9 +52,11 @@ class Recording:
 
     Attributes:
         events: The events.
+        lacks: What its format does not say. Rules that need it are not applied.
     """
 
     events: tuple[Recorded, ...]
+    lacks: frozenset[Evidence] = frozenset()
 
     def named(self, *names: str) -> tuple[Recorded, ...]:
         """The events with one of these names."""

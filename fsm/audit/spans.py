@@ -6,7 +6,6 @@ write it, and OTLP as JSON (``resourceSpans``), one export per line or per file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -14,8 +13,13 @@ from typing import Any
 import attrs
 
 from .events import Recorded, Recording
+from .evidence import Evidence
 
-__all__ = ["is_span", "objects_in", "recording_of_spans", "spans_in"]
+__all__ = ["is_span", "recording_of_spans", "spans_in"]
+
+_SAY = {Evidence.REQUESTS, Evidence.REPLIES, Evidence.CALLS, Evidence.STATES}
+
+_LACKS = frozenset(Evidence) - _SAY
 
 
 @attrs.frozen
@@ -57,7 +61,7 @@ def recording_of_spans(spans: Iterable[_Span]) -> Recording:
     events = [event for span in spans for event in _events(span, by_id)]
     events.sort(key=lambda event: event.t)
     shifted = (attrs.evolve(event, t=round(event.t - began, 6)) for event in events)
-    return Recording(tuple(shifted))
+    return Recording(tuple(shifted), _LACKS)
 
 
 def _events(span: _Span, by_id: Mapping[str, _Span]) -> Iterator[Recorded]:
@@ -136,13 +140,3 @@ def _values(pairs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _seconds(text: Any) -> float:
     return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
-
-
-def objects_in(data: bytes) -> list[Any]:
-    """The JSON objects of a file: one per line, or the whole file."""
-    try:
-        whole = json.loads(data)
-    except ValueError:
-        lines = (line for line in data.split(b"\n") if line.strip())
-        return [json.loads(line) for line in lines]
-    return whole if isinstance(whole, list) else [whole]

@@ -32,7 +32,8 @@ def audit(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Recordings of an EventRecorder, spans (JSON), or journals."
+            metavar="FILE...",
+            help="Recordings of an EventRecorder, session reports or spans of LiveKit, journals.",
         ),
     ],
     format: Annotated[
@@ -100,6 +101,7 @@ def _text(file: Path, judged: Audit) -> str:
     if judged.findings:
         lines.append(f"first divergence at {judged.findings[0].at:.2f} s")
     lines += map(str, judged.silences)
+    lines += [f"not judged, or in part: {missed}" for missed in judged.unjudged]
     panel = judged.panel
     rates = (
         ("L_R", panel.response_latency, "s"),
@@ -136,6 +138,7 @@ def _plain(file: Path, judged: Audit) -> dict[str, object]:
         "findings": [attrs.asdict(finding) for finding in judged.findings],
         "broken": list(judged.broken),
         "properties": list(judged.properties),
+        "unjudged": list(judged.unjudged),
         "silences": [attrs.asdict(gap) for gap in judged.silences],
         "panel": attrs.asdict(judged.panel),
     }

@@ -6,12 +6,15 @@ what the events prove: a false alarm costs more than a miss.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
+from turnfsm.fsm.audit.evidence import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
 from . import outages, replies, tools, user
 from .rule import AuditFinding, Decision
 
-__all__ = ["FAILURES", "AuditFinding", "Decision", "findings_in"]
+__all__ = ["FAILURES", "AuditFinding", "Decision", "findings_in", "unjudged"]
 
 _RULES = (*tools.RULES, *replies.RULES, *user.RULES, *outages.RULES)
 
@@ -21,5 +24,17 @@ FAILURES = tuple(sorted({rule.failure for rule in _RULES if rule.failure}))
 
 def findings_in(facts: Facts) -> list[tuple[AuditFinding, tuple[str, ...]]]:
     """All failures in chronological order, each with the triggers to look for in the flow."""
-    found = [(finding, rule.asks) for rule in _RULES for finding in rule.findings(facts)]
+    judge = [rule for rule in _RULES if not facts.recording.lacks & set(rule.needs)]
+    found = [(finding, rule.asks) for rule in judge for finding in rule.findings(facts)]
     return sorted(found, key=lambda one: one[0].at)
+
+
+def unjudged(lacks: Set[Evidence]) -> tuple[str, ...]:
+    """What is not looked for, and why: a sentence for each thing that the file does not say."""
+    missed: dict[Evidence, dict[str, None]] = {}
+    for rule in _RULES:
+        for need in [one for one in rule.needs if one in lacks][:1]:
+            missed.setdefault(need, {})[rule.failure or rule.property or "outages"] = None
+    return tuple(
+        f"{', '.join(names)}: the file does not say {need}" for need, names in missed.items()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from turnfsm.fsm.audit.evidence import Evidence
 from turnfsm.fsm.audit.facts import Facts
 from turnfsm.fsm.journal import Closed, ComponentFailed, Note, session_event
 
@@ -40,4 +41,7 @@ def _closed(facts: Facts) -> Found:
             yield event.t, str(Closed("error", event.text("error") or None))
 
 
-RULES = (Rule("", "", _given_up), Rule("", "", _closed))
+RULES = (
+    Rule("", "", _given_up, needs=(Evidence.ERRORS,)),
+    Rule("", "", _closed, needs=(Evidence.CLOSE,)),
+)

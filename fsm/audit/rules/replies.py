@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnfsm.fsm.audit.evidence import Evidence
 from turnfsm.fsm.audit.facts import Facts, Speech
 
 from .rule import AT_ONCE, LONG, Found, Rule
@@ -112,11 +113,35 @@ def _wrong_state(facts: Facts) -> Found:
 
 
 RULES = (
-    Rule("B", "no_resume_of_a_silent_step", _silent_resume, ("false_interruption",)),
-    Rule("E", "no_dead_floor", _stuck_playout, ("speaking_limit",)),
-    Rule("E", "", _dropped_reply, ("run_requested",)),
-    Rule("E", "", _never_closed, ("drain_limit",)),
-    Rule("E", "", _wrong_agent, ("run_requested",)),
-    Rule("G", "", _record_out_of_order, ("reply",)),
-    Rule("H", "the_agent_state_is_true", _wrong_state, ("agent_state",)),
+    Rule(
+        "B",
+        "no_resume_of_a_silent_step",
+        _silent_resume,
+        ("false_interruption",),
+        needs=(Evidence.RESUMES,),
+    ),
+    Rule(
+        "E",
+        "no_dead_floor",
+        _stuck_playout,
+        ("speaking_limit",),
+        needs=(Evidence.REPLIES, Evidence.PLAYOUT),
+    ),
+    Rule(
+        "E",
+        "",
+        _dropped_reply,
+        ("run_requested",),
+        needs=(Evidence.REPLIES, Evidence.REQUESTS, Evidence.HANDOFFS),
+    ),
+    Rule("E", "", _never_closed, ("drain_limit",), needs=(Evidence.CLOSING,)),
+    Rule(
+        "E",
+        "",
+        _wrong_agent,
+        ("run_requested",),
+        needs=(Evidence.REPLIES, Evidence.CALLS, Evidence.RESULTS, Evidence.HANDOFFS),
+    ),
+    Rule("G", "", _record_out_of_order, ("reply",), needs=(Evidence.PLAYOUT, Evidence.MESSAGES)),
+    Rule("H", "the_agent_state_is_true", _wrong_state, ("agent_state",), needs=(Evidence.STATES,)),
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
+from turnfsm.fsm.audit.evidence import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
 __all__ = ["AT_ONCE", "LONG", "AuditFinding", "Decision", "Found", "Rule"]
@@ -75,12 +76,14 @@ class Rule:
     Attributes:
         asks: The flow's triggers to look for at the finding, of the turn or of the flow `session`;
             the first one that was decided then is used. Or ``agent_state``.
+        needs: What it needs to know besides who speaks when.
     """
 
     failure: str
     property: str
     look: Callable[[Facts], Found]
     asks: tuple[str, ...] = ()
+    needs: tuple[Evidence, ...] = ()
 
     def findings(self, facts: Facts) -> Iterator[AuditFinding]:
         """The findings, in the order of the recording."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnfsm.fsm.audit.evidence import Evidence
 from turnfsm.fsm.audit.facts import Call, Facts, Speech
 
 from .rule import AT_ONCE, LONG, Found, Rule
@@ -188,12 +189,60 @@ def _named(calls: list[Call]) -> str:
 _INTERRUPTED = ("step_interrupted", "speech_interrupted")
 
 RULES = (
-    Rule("A", "no_speculation_while_a_tool_runs", _wasted_speculation, ("preemptive_generation",)),
-    Rule("C", "no_request_before_the_results", _request_without_result, ("reply",)),
-    Rule("C", "no_request_before_the_results", _request_at_the_end, ("newer_result",)),
-    Rule("C", "every_call_ends_once", _endless_call, ("tool_limit",)),
-    Rule("D", "an_interruption_settles", _late_end, _INTERRUPTED),
-    Rule("D", "an_interruption_settles", _deaf_agent, ("turn_committed",)),
-    Rule("D", "", _late_handoff, _INTERRUPTED),
-    Rule("D", "", _effect_after_interruption, ("proceed",)),
+    Rule(
+        "A",
+        "no_speculation_while_a_tool_runs",
+        _wasted_speculation,
+        ("preemptive_generation",),
+        needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.REPLIES),
+    ),
+    Rule(
+        "C",
+        "no_request_before_the_results",
+        _request_without_result,
+        ("reply",),
+        needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS),
+    ),
+    Rule(
+        "C",
+        "no_request_before_the_results",
+        _request_at_the_end,
+        ("newer_result",),
+        needs=(Evidence.REQUESTS, Evidence.CALLS),
+    ),
+    Rule(
+        "C",
+        "every_call_ends_once",
+        _endless_call,
+        ("tool_limit",),
+        needs=(Evidence.CALLS, Evidence.CLOSE),
+    ),
+    Rule(
+        "D",
+        "an_interruption_settles",
+        _late_end,
+        _INTERRUPTED,
+        needs=(Evidence.INTERRUPTIONS, Evidence.REPLIES, Evidence.CALLS),
+    ),
+    Rule("D", "an_interruption_settles", _deaf_agent, ("turn_committed",), needs=(Evidence.CALLS,)),
+    Rule(
+        "D",
+        "",
+        _late_handoff,
+        _INTERRUPTED,
+        needs=(
+            Evidence.INTERRUPTIONS,
+            Evidence.REPLIES,
+            Evidence.CALLS,
+            Evidence.RESULTS,
+            Evidence.HANDOFFS,
+        ),
+    ),
+    Rule(
+        "D",
+        "",
+        _effect_after_interruption,
+        ("proceed",),
+        needs=(Evidence.REPLIES, Evidence.CALLS, Evidence.PLAYOUT),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnfsm.fsm.audit.evidence import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
 from .rule import AT_ONCE, LONG, Found, Rule
@@ -81,8 +82,32 @@ def _playout_over_the_user(facts: Facts) -> Found:
 
 
 RULES = (
-    Rule("F", "every_turn_is_accounted_for", _lost_words, ("turn_committed",)),
-    Rule("F", "every_turn_is_accounted_for", _unheard_turn, ("turn_committed",)),
-    Rule("A", "one_reply_to_a_turn", _answered_twice, ("turn_committed",)),
-    Rule("", "no_playout_over_the_user", _playout_over_the_user, ("start_playout",)),
+    Rule(
+        "F",
+        "every_turn_is_accounted_for",
+        _lost_words,
+        ("turn_committed",),
+        needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES),
+    ),
+    Rule(
+        "F",
+        "every_turn_is_accounted_for",
+        _unheard_turn,
+        ("turn_committed",),
+        needs=(Evidence.TRANSCRIPTS,),
+    ),
+    Rule(
+        "A",
+        "one_reply_to_a_turn",
+        _answered_twice,
+        ("turn_committed",),
+        needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES),
+    ),
+    Rule(
+        "",
+        "no_playout_over_the_user",
+        _playout_over_the_user,
+        ("start_playout",),
+        needs=(Evidence.INTERRUPTIBLE, Evidence.REPLIES, Evidence.TRANSCRIPTS),
+    ),
 )

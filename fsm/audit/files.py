@@ -1,0 +1,90 @@
+"""Audits files. Their content tells the format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import JournalError, parse_journal
+from turnfsm.fsm.load.loader import load_flow, shipped_flows
+
+from .audit import Audit, Source, audit_journal, audit_recording
+from .events import Recording, parse_recording
+from .session_report import is_session_report, recording_of_report
+from .spans import is_span, recording_of_spans, spans_in
+
+__all__ = ["audit_file"]
+
+_FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Recording]], ...] = (
+    ("spans", is_span, lambda found: recording_of_spans(spans_in(found))),
+    ("report", is_session_report, lambda found: recording_of_report(found[0])),
+)
+"""The format, whether a JSON object is of it, and the recording of such objects."""
+
+
+def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
+    """Audit the session in a file.
+
+    Args:
+        path: A recording of `EventRecorder`, a session report of LiveKit, spans, or a journal.
+        flow: The flow of a journal, by default the shipped flow that the journal names; or the
+            flow that would have governed a recording, by default `turn`.
+
+    Returns:
+        What was found.
+
+    Raises:
+        JournalError: The file is none of these.
+
+    Example:
+        >>> from turnfsm.audit import audit_file
+        >>> audit_file("journal.jsonl").right, audit_file("events.jsonl").right
+        (True, True)
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as exc:
+        why = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{path}: {why}; name a file that can be read") from None
+    first = _first(data)
+    if "events" in first and "resourceSpans" not in first and not {"name", "job_id"} & set(first):
+        return audit_recording(parse_recording(data, path), flow=flow)
+    if "journal" in first:
+        journal = parse_journal(data, str(path))
+        if flow is None and journal.header.flow in shipped_flows():
+            flow = load_flow(journal.header.flow)
+        return audit_journal(journal, flow)
+    try:
+        objects = _objects(data)
+        for of, fits, recording in _FORMATS:
+            if found := [fields for fields in objects if fits(fields)]:
+                return audit_recording(recording(found), of, flow)
+    except JournalError as error:
+        raise JournalError(f"{path}: {error}") from None
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        pass
+    raise JournalError(
+        f"{path}: neither a recording (EventRecorder), nor a session report or spans of "
+        "livekit-agents (JSON), nor a journal; name one of them"
+    )
+
+
+def _first(data: bytes) -> Mapping[str, Any]:
+    try:
+        fields = json.loads(next((line for line in data.split(b"\n") if line.strip()), b""))
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _objects(data: bytes) -> list[Any]:
+    """The JSON objects of a file: one per line, or the whole file."""
+    try:
+        whole = json.loads(data)
+    except ValueError:
+        lines = (line for line in data.split(b"\n") if line.strip())
+        return [json.loads(line) for line in lines]
+    return whole if isinstance(whole, list) else [whole]
