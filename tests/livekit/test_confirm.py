@@ -258,7 +258,8 @@ def test_a_handoff_ends_the_call() -> None:
 
     outcome, transferred = play(asked().says("yes", at=9.0), 16.0, at=(6.0, hand_over))
     assert transferred == []
-    assert QUESTION in said(outcome)
+    assert said(outcome) == [QUESTION, "I could not.", "As you like."], outcome.timeline()
+    assert outcome.heard[1].start < 7.0  # the handoff does not wait for an answer
 
 
 def test_the_close_of_the_session_ends_the_call() -> None:

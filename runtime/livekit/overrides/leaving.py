@@ -94,6 +94,7 @@ class LeavingActivity(RealtimeActivity):
         following = self.session._next_activity
         if following is not None and self._never_starts(following):
             self._end_handoff()
+        self._conductor.agent_phase_changed()  # it leaves now, not when it has finished
         async with self._bounded():
             return await super().drain(**how)
 
