@@ -167,7 +167,7 @@ def _refused_at_rest(move: Move) -> bool:
 
 
 def _turns(make: Maker) -> Iterator[Rule]:
-    held, empty = make.host_facts("tools_held"), make.host_facts("wordless")
+    held, empty = make.host_facts("tools_held"), make.host_facts("empty_transcript")
     yield make.granted("turn_committed", "answer_turn", "drop_turn")
     yield make.move("listening refuses turn_committed", _refused_at_rest, unless=empty)
     yield make.move(

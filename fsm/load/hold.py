@@ -15,7 +15,7 @@ __all__ = ["add_hold"]
 _SECTION: Path = ("hold",)
 _WITHOUT_WEIGHT = ("hold", "acknowledgement", "backchannel")
 """The phrase lists that a turn may contain while still only asking the agent to wait."""
-_HEARD_OUT = ("tools_held", "wordless")
+_HEARD_OUT = ("tools_held", "empty_transcript")
 """The facts with which the agent's speech is not interrupted."""
 _STOPS: tuple[tuple[str, Transition], ...] = (
     ("interrupted", Transition()),

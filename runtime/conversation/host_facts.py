@@ -69,7 +69,7 @@ class HostFacts:
         self.confirming: Confirming
         self.results_need_reply = self._asked_of_decision = False
         self._button_pressed = False
-        self._wordless = False
+        self._empty_transcript = False
         self.transcript_awaited: Speech | None = None
         """A realtime model's reply to an utterance whose transcript is still missing."""
         self._about = UserText()
@@ -101,14 +101,14 @@ class HostFacts:
         return step is not None and self._log.agenda.superseded(step.speech.id)
 
     @contextmanager
-    def about(self, words: str, *, wordless: bool = False) -> Iterator[None]:
+    def about(self, words: str, *, empty_transcript: bool = False) -> Iterator[None]:
         """Inside this context, triggers are about this text of the user, or about a turn without
         text."""
-        self._about, self._wordless = UserText(words), wordless
+        self._about, self._empty_transcript = UserText(words), empty_transcript
         try:
             yield
         finally:
-            self._about, self._wordless = UserText(), False
+            self._about, self._empty_transcript = UserText(), False
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The transcript so far of the current utterance. `final`: its last part is final."""
@@ -221,9 +221,9 @@ class HostFacts:
         agent = self._session.activity
         return agent is not None and agent.setup.manual_turns
 
-    def wordless(self) -> bool:
+    def empty_transcript(self) -> bool:
         """The turn in question has no transcript, and the model does not get its audio."""
-        return self._wordless
+        return self._empty_transcript
 
     def can_ask_anew(self) -> bool:
         """The step replies to a turn, and its model can be asked again."""

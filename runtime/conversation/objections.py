@@ -98,7 +98,7 @@ class Objections:
         """A user message with its transcript was added to the conversation."""
         if (speech := self._host.transcript_awaited) is not None:
             self._settle()
-            self._post(words, speech, wordless=not words)
+            self._post(words, speech, empty_transcript=not words)
 
     def close(self) -> None:
         """The session has closed."""
@@ -110,7 +110,7 @@ class Objections:
             self._give_up.cancel()
             self._give_up = None
 
-    def _post(self, words: str, speech: Speech, *, wordless: bool = False) -> None:
+    def _post(self, words: str, speech: Speech, *, empty_transcript: bool = False) -> None:
         if not self.turn.closed:
-            with self._host.about(words, wordless=wordless):
+            with self._host.about(words, empty_transcript=empty_transcript):
                 self.turn.post("words_answered", speech=speech.id)

@@ -297,7 +297,7 @@ class UserReports:
         self.defer(info, owner, "it has too few words to interrupt what is about to be said")
         return True
 
-    def may_commit(self, owner: str, info: UserTurn, *, wordless: bool = False) -> bool:
+    def may_commit(self, owner: str, info: UserTurn, *, empty_transcript: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
         Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred.
@@ -306,19 +306,19 @@ class UserReports:
         Args:
             owner: The agent that the turn was committed to.
             info: The turn.
-            wordless: It has no transcript. It is not deferred, as there is nothing to answer later.
+            empty_transcript: It has no transcript. It is not deferred, as there is nothing to answer later.
         """
         self._speculation = None
         self.host.words_over()
-        with self.host.about(info.new_transcript, wordless=wordless):
+        with self.host.about(info.new_transcript, empty_transcript=empty_transcript):
             if not self.turns.is_deferred(info) and self._ignores(info):
                 self.expecting.cleared()
                 return False
             verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
-        if not (wordless or self.turns.is_deferred(info)):
+        if not (empty_transcript or self.turns.is_deferred(info)):
             self.expecting.turn_complete()
         if isinstance(verdict, Refused):
-            if not wordless:
+            if not empty_transcript:
                 self.defer(info, owner, verdict.why)
             return False
         self.turns.commit(info, owner)

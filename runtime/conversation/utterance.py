@@ -171,7 +171,7 @@ class Utterance:
     def end_voice(self, event: Event) -> None:
         self._hearing.shown_voice_ended(recognised=True)
 
-    def end_wordless_voice(self, event: Event) -> None:
+    def end_untranscribed_voice(self, event: Event) -> None:
         """Report that the user has stopped speaking, and that no transcript follows."""
         self._hearing.shown_voice_ended(recognised=False)
 

@@ -71,13 +71,13 @@ NO_OBJECTION: Edits = [
         "      proceed: {actions: let_tool_proceed}",
     ),
     (
-        "      words_answered: {unless: [acknowledged, wordless], actions: note_objection}\n",
+        "      words_answered: {unless: [acknowledged, empty_transcript], actions: note_objection}\n",
         "",
     ),
 ]
 NO_TURN_OVER_A_TOOL: Edits = [
     (
-        "      turn_committed: {dest: listening, unless: [tools_held, wordless], actions: "
+        "      turn_committed: {dest: listening, unless: [tools_held, empty_transcript], actions: "
         "[unblock_tools, release_tools, answer_turn]}\n      turn_deferred:",
         "      turn_deferred:",
     )

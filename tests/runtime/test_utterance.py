@@ -36,7 +36,7 @@ class Heard:
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
         """Note it."""
-        self.note("recognised" if recognised else "wordless")
+        self.note("recognised" if recognised else "empty_transcript")
 
     def utterance_over(self) -> None:
         """Note it."""
@@ -163,7 +163,7 @@ async def test_a_voice_that_only_transcripts_show_ends(
     if final:
         utterance.post("final_transcript")
     await asyncio.sleep(5.0)
-    ends = (1.5, "recognised") if final else (3.0, "wordless")
+    ends = (1.5, "recognised") if final else (3.0, "empty_transcript")
     assert [r for r in heard.reports if r[1] not in ("settled", "over")] == [(0.0, "speaks"), ends]
 
 

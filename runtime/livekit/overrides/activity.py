@@ -135,7 +135,7 @@ class GovernedActivity(ProducingActivity):
             return super().on_end_of_turn(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
-            if not self._wordless(info):
+            if not self._empty_transcript(info):
                 if self._voice_has_come:
                     self.turn_decided()
                 self._conductor.defer_to_next_agent(self.label, info, self._voice_has_come)
@@ -147,7 +147,9 @@ class GovernedActivity(ProducingActivity):
         try:
             committed = super().on_end_of_turn(info)
         except _CommitRefused:
-            if not self._wordless(info):  # otherwise the speculative reply answers another message
+            if not self._empty_transcript(
+                info
+            ):  # otherwise the speculative reply answers another message
                 self._cancel_preemptive_generation()
                 if not deferred and self._voice_has_come:
                     self.turn_decided()
@@ -196,12 +198,14 @@ class GovernedActivity(ProducingActivity):
             return
         if not self._take_out_what_the_agent_cut_into(info):
             raise _CommitRefused
-        if not self._conductor.may_commit(self.label, info, wordless=self._wordless(info)):
+        if not self._conductor.may_commit(
+            self.label, info, empty_transcript=self._empty_transcript(info)
+        ):
             if self._conductor.was_yes(info):
                 cast(Any, self.session).add_words(info)
             raise _CommitRefused
 
-    def _wordless(self, info: Any) -> bool:
+    def _empty_transcript(self, info: Any) -> bool:
         # Without an STT the agent's own nodes may hear the audio.
         recognises = self.stt is not None and not self.commits_audio
         return recognises and not info.new_transcript

@@ -80,7 +80,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "endpointing": None if m.due and not m.watched and not m.words else deciding,
         "results_at_hand": True,  # an output arrives before a request is possible
         "manual_turns": False,
-        "wordless": False,
+        "empty_transcript": False,
         "model_replies": False,
         "answer_coming": False,
         "words_waiting": False,
