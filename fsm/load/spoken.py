@@ -14,7 +14,7 @@ __all__ = ["BUSY", "BY_WORDS", "add_fillers", "add_silence", "end_of_filler"]
 
 BUSY = ("user_speaking", "endpointing", "answer_coming")
 """While one of these is so, the floor is the user's."""
-BY_WORDS = ("final_transcript", "turn_committed", "words_answered", "words_typed")
+BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "words_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3

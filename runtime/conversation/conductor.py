@@ -449,7 +449,7 @@ class Conductor(UserReports):
 
     def answers_by_itself(self, speech: Speech) -> None:
         """A realtime model with turn detection answers the user by itself, and was not asked to
-        deliver any result. Posts `words_answered`, perhaps only when the transcript arrives."""
+        deliver any result. Posts `message_answered`, perhaps only when the transcript arrives."""
         self.replies.answers_by_itself(speech, self.agent)
         self.tools.overtaken_by(speech)
         self.objections.answered(self._transcript, speech)

@@ -78,7 +78,7 @@ class Objections:
     def answered(self, words: str, speech: Speech) -> None:
         """A reply to the user is requested, or a realtime model generates one.
 
-        Posts `words_answered`, at once if there is a transcript. A realtime model may give it
+        Posts `message_answered`, at once if there is a transcript. A realtime model may give it
         later: then on its arrival, or without it after `false_interruption`.
 
         Args:
@@ -113,4 +113,4 @@ class Objections:
     def _post(self, words: str, speech: Speech, *, empty_transcript: bool = False) -> None:
         if not self.turn.closed:
             with self._host.about(words, empty_transcript=empty_transcript):
-                self.turn.post("words_answered", speech=speech.id)
+                self.turn.post("message_answered", speech=speech.id)

@@ -110,7 +110,7 @@ class UserReports:
 
     def message_added(self, id: str, text: str) -> None:
         """A message of the user, transcribed by a realtime model, was added to the conversation.
-        Posts `words_answered` if the model is already answering it."""
+        Posts `message_answered` if the model is already answering it."""
         self.turns.message_added(id)
         self._transcript = text
         self.objections.transcribed(text)

@@ -11,7 +11,7 @@ TRIGGERS = (
     *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
     *("endpointing_ended", "turn_committed", "turn_deferred", "turn_dropped"),
     *("turn_asked", "turn_replied", "newer_result", "turn_too_short", "deferred_turn"),
-    *("preemptive_generation", "reply", "next_reply", "proceed", "words_answered"),
+    *("preemptive_generation", "reply", "next_reply", "proceed", "message_answered"),
     *("step_started", "start_playout", "playout_started", "playout_finished"),
     *("output_held", "output_paused", "output_released", "step_progressed", "step_interrupted"),
     "step_finished",

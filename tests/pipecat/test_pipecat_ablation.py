@@ -71,7 +71,7 @@ NO_OBJECTION: Edits = [
         "      proceed: {actions: let_tool_proceed}",
     ),
     (
-        "      words_answered: {unless: [acknowledged, empty_transcript], actions: note_objection}\n",
+        "      message_answered: {unless: [acknowledged, empty_transcript], actions: note_objection}\n",
         "",
     ),
 ]
