@@ -20,7 +20,7 @@ from .space import StateSpace
 __all__ = ["JointHost"]
 
 _FALSE = (
-    *("words_waiting", "empty_transcript", "effect_pending", "tools_held", "model_replies"),
+    *("message_pending", "empty_transcript", "effect_pending", "tools_held", "model_replies"),
     *("transcript_due", "manual_turns", "acknowledged", "others_first"),
 )
 _TRUE = ("can_ask_anew",)

@@ -85,7 +85,7 @@ def _results(make: Maker) -> Iterator[Rule]:
     for action in ("request_reply", "request_with_results", "start_preemptive_generation"):
         unsaid = "while the heard part of an interrupted reply is not in the conversation"
         yield make.chosen(action, unsaid, ["~playout_started", "~cut"])
-    for fact in make.host_facts("words_waiting"):
+    for fact in make.host_facts("message_pending"):
         earlier = "while earlier words of the user are not in the conversation"
         yield make.chosen("start_preemptive_generation", earlier, [fact])
     yield make.granted("reply", "request_reply", "request_with_results")

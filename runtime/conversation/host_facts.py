@@ -176,7 +176,7 @@ class HostFacts:
         asked, self._asked_of_decision = self._asked_of_decision, False
         return asked
 
-    def words_waiting(self) -> bool:
+    def message_pending(self) -> bool:
         """An earlier message of the user is not in the conversation yet, such as a typed line that
         waits for the floor. The text of deferred turns becomes part of the next turn."""
         return bool(self._turns.begun())

@@ -37,7 +37,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A turn without the guard that keeps speculation from running tools."""
     file = tmp_path_factory.mktemp("broken") / "broken.yaml"
     text = TURN.replace(
-        "unless: [tools_running, result_uncommitted, words_waiting", "unless: [words_waiting"
+        "unless: [tools_running, result_uncommitted, message_pending", "unless: [message_pending"
     )
     file.write_text(text, encoding="utf-8")
     return file
@@ -70,7 +70,7 @@ def test_findings_exit_1_with_place_caret_and_way(
     assert f"{broken}:{line}:7: error: no_request_before_the_results: " in out
     assert "^^^^^^^^^^^^^^^^^^^^^" in out
     assert "   1. tool_ended -> listening  {result_uncommitted}" in out
-    assert "   2. preemptive_generation [host: not words_waiting, not effect_pending] -> " in out
+    assert "   2. preemptive_generation [host: not message_pending, not effect_pending] -> " in out
 
 
 def test_bad_input_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +150,7 @@ def test_sarif_has_the_counterexample_at_its_lines(
         for step in (noted, taken)
     ]
     assert places[0].startswith("tool_ended: {restarts: noise_limit}")
-    assert places[1].startswith("preemptive_generation: {unless: [words_waiting,")
+    assert places[1].startswith("preemptive_generation: {unless: [message_pending,")
 
 
 def test_a_relative_file_stays_relative_in_sarif(

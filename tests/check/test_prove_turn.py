@@ -28,16 +28,16 @@ def test_a_turn_is_checked_for_all_ten_properties() -> None:
 
 FAULTS = {
     "no_speculation_while_a_tool_runs": (
-        "unless: [tools_running, result_uncommitted, words_waiting, effect_pending]",
-        "unless: [result_uncommitted, words_waiting, effect_pending]",
+        "unless: [tools_running, result_uncommitted, message_pending, effect_pending]",
+        "unless: [result_uncommitted, message_pending, effect_pending]",
     ),
     "no_resume_of_a_silent_step": (
         "      playout_finished: {dest: thinking, actions: release_output}\n",
         "",
     ),
     "no_request_before_the_results": (
-        "unless: [tools_running, result_uncommitted, words_waiting, effect_pending]",
-        "unless: [tools_running, words_waiting]",
+        "unless: [tools_running, result_uncommitted, message_pending, effect_pending]",
+        "unless: [tools_running, message_pending]",
     ),
     "every_call_ends_once": (
         "{dest: listening, actions: [release_tools, drop_audio, release_output]}",

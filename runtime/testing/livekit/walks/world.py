@@ -83,7 +83,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "empty_transcript": False,
         "model_replies": False,
         "answer_coming": False,
-        "words_waiting": False,
+        "message_pending": False,
         "effect_pending": False,
         "agenda_open": False,  # no script leaves a result or an answer pending
         "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
