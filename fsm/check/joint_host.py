@@ -23,7 +23,7 @@ _FALSE = (
     *("message_pending", "empty_transcript", "effect_pending", "tools_held", "model_replies"),
     *("transcript_due", "manual_turns", "acknowledged", "others_first"),
 )
-_TRUE = ("can_ask_anew",)
+_TRUE = ("can_regenerate",)
 _SEEN = ("tools_running", "result_uncommitted", "output_held")
 """The facts of the flow that the host reads."""
 _KNOWN = ("agenda_open", "endpointing", "answer_coming", "user_may_go_on", "results_at_hand")

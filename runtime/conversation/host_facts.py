@@ -225,7 +225,7 @@ class HostFacts:
         """The turn in question has no transcript, and the model does not get its audio."""
         return self._empty_transcript
 
-    def can_ask_anew(self) -> bool:
+    def can_regenerate(self) -> bool:
         """The step replies to a turn, and its model can be asked again."""
         step = self._floor.step
         if step is None or step.agent.setup.keeps_context:
