@@ -181,7 +181,7 @@ class HostFacts:
         waits for the floor. The text of deferred turns becomes part of the next turn."""
         return bool(self._turns.begun())
 
-    def user_may_go_on(self) -> bool:
+    def user_may_continue(self) -> bool:
         """Endpointing is running, or the transcript of the last speech is about to arrive, or the
         user holds the push-to-talk button.
 

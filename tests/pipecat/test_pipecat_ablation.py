@@ -54,7 +54,7 @@ NO_NEXT_REPLY: Edits = [
 MOOT_RESULTS: Edits = [("pending_result: open", "pending_result: moot")]
 NO_DEFERRED_TURN: Edits = [
     (
-        "      deferred_turn: {unless: [user_speaking, user_may_go_on, others_first, tools_held], "
+        "      deferred_turn: {unless: [user_speaking, user_may_continue, others_first, tools_held], "
         "actions: take_deferred_turn}\n      speech_interrupted",
         "      speech_interrupted",
     ),
