@@ -192,7 +192,7 @@ class HostFacts:
         deciding = agent is not None and agent.deciding
         return self.button_held or deciding or self.utterance.ask("end_near")
 
-    def others_first(self) -> bool:
+    def deferred_turn_blocked(self) -> bool:
         """Something comes before the deferred turn: a greeting, or speech that was queued when the
         turn was deferred. Or the agent cannot take the turn: a handoff is running, or the turn has
         too few words to interrupt (`min_words`)."""

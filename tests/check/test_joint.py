@@ -11,7 +11,7 @@ from turnfsm.check import check_flow
 from turnfsm.fsm.check.agenda import REST, Bounds, explore_joint
 
 DEFERRED = (
-    "        - {conditions: turn_deferred, unless: [user_speaking, others_first, manual_turns], "
+    "        - {conditions: turn_deferred, unless: [user_speaking, deferred_turn_blocked, manual_turns], "
     "actions: take_deferred_turn}"
 )
 OPEN = (

@@ -54,12 +54,12 @@ NO_NEXT_REPLY: Edits = [
 MOOT_RESULTS: Edits = [("pending_result: open", "pending_result: moot")]
 NO_DEFERRED_TURN: Edits = [
     (
-        "      deferred_turn: {unless: [user_speaking, user_may_continue, others_first, tools_held], "
+        "      deferred_turn: {unless: [user_speaking, user_may_continue, deferred_turn_blocked, tools_held], "
         "actions: take_deferred_turn}\n      speech_interrupted",
         "      speech_interrupted",
     ),
     (
-        "        - {conditions: turn_deferred, unless: [user_speaking, others_first, "
+        "        - {conditions: turn_deferred, unless: [user_speaking, deferred_turn_blocked, "
         "manual_turns], actions: take_deferred_turn}\n",
         "",
     ),
