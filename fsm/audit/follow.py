@@ -98,7 +98,7 @@ class TurnTriggers:
     def host_facts(self) -> Mapping[str, bool]:
         """Assumes that the output can be held and paused, and that a reply can be requested
         again."""
-        usual = ("holdable", "pausable", "results_at_hand", "can_regenerate")
+        usual = ("holdable", "pausable", "results_available", "can_regenerate")
         return {
             "interruptible": self._interruptible.get(self._holder or "", True),
             "endpointing": self._words is not None and not self._answered,

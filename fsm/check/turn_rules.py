@@ -89,7 +89,7 @@ def _results(make: Maker) -> Iterator[Rule]:
         earlier = "while earlier words of the user are not in the conversation"
         yield make.chosen("start_preemptive_generation", earlier, [fact])
     yield make.granted("reply", "request_reply", "request_with_results")
-    for fact in make.host_facts("results_at_hand"):
+    for fact in make.host_facts("results_available"):
         yield make.chosen("request_with_results", "before the result is there", unless=[fact])
 
 

@@ -236,9 +236,9 @@ class HostFacts:
         """A running call keeps its turn from being interrupted."""
         return self._tools.held
 
-    def results_at_hand(self) -> bool:
+    def results_available(self) -> bool:
         """Every result that is not in the conversation yet can be added to a request."""
-        return self._tools.results_at_hand
+        return self._tools.results_available
 
     def effect_pending(self) -> bool:
         """A tool waits to learn whether the user objects."""

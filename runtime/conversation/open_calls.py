@@ -130,7 +130,7 @@ class OpenCalls:
         return bool(self._in(HOLDING))
 
     @property
-    def results_at_hand(self) -> bool:
+    def results_available(self) -> bool:
         """Every result that the conversation does not have yet can be added to a request."""
         return all(call.speech.finished for call in self._in(("ended",)))
 

@@ -10,7 +10,7 @@ __all__ = ["scenes_for"]
 
 Press = dict[str, Any]
 
-_HOST = ("results_at_hand", "user_silent", "interruptible", "holdable", "pausable")
+_HOST = ("results_available", "user_silent", "interruptible", "holdable", "pausable")
 
 
 def _posts(*triggers: str, host: tuple[str, ...] = (), **more: Any) -> list[Press]:

@@ -17,7 +17,7 @@ PAUSED = (*HEARD, (1.0, "user_started_speaking"), (1.5, "barge_in"), (1.5, "outp
 def overstayed(*moves: tuple[float, str]) -> list[str]:
     """What the judge says about limits if these triggers come at these seconds."""
     machine, judge = Machine(FLOW), Judge(FLOW, FLOW.timers)
-    machine.set_host_facts({"interruptible": True, "pausable": True, "results_at_hand": True})
+    machine.set_host_facts({"interruptible": True, "pausable": True, "results_available": True})
     names = machine.program.names
     found = []
     for seq, (t, trigger) in enumerate(moves, 1):

@@ -78,7 +78,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "holdable": _holdable(m, move) if "step_running" in move.before else False,
         "interruptible": m.interruptible if "step_running" in move.before else False,
         "endpointing": None if m.due and not m.watched and not m.words else deciding,
-        "results_at_hand": True,  # an output arrives before a request is possible
+        "results_available": True,  # an output arrives before a request is possible
         "manual_turns": False,
         "empty_transcript": False,
         "model_replies": False,
