@@ -91,7 +91,7 @@ class Chat:
 
     phase: Phase = "present"
     setup = Setup()
-    deciding = answer_coming = user_silent = False  # a line is complete when it comes
+    deciding = answer_pending = user_silent = False  # a line is complete when it comes
     closing = False
     state = "listening"
 

@@ -26,7 +26,7 @@ _FALSE = (
 _TRUE = ("can_regenerate",)
 _SEEN = ("tools_running", "result_uncommitted", "output_held")
 """The facts of the flow that the host reads."""
-_KNOWN = ("agenda_open", "endpointing", "answer_coming", "user_may_continue", "results_available")
+_KNOWN = ("agenda_open", "endpointing", "answer_pending", "user_may_continue", "results_available")
 
 
 class JointHost:

@@ -41,7 +41,7 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
             yield make.chosen(action, broken, [fact], explained, where=_lets_go_undecided)
     theirs = "while the floor is the user's"
     yield make.chosen("request_next_reply", theirs, ["~user_speaking"])
-    for fact in make.host_facts("endpointing", "answer_coming"):
+    for fact in make.host_facts("endpointing", "answer_pending"):
         yield make.chosen("request_next_reply", theirs, [fact], where=_is_undecided)
     yield from _barge_in(make)
     yield from _uninterruptible(make)

@@ -21,7 +21,7 @@ __all__ = ["NO_SILENCE", "rows_of", "unheard", "unheard_advice"]
 NO_SILENCE = "no_silence_longer_than"
 
 _AT_WORK = ("step_running", "unreleased", "reply_due")
-_UP_TO_THE_USER = ("endpointing", "answer_coming")
+_UP_TO_THE_USER = ("endpointing", "answer_pending")
 """While one of these is true, the agent waits for the user."""
 
 

@@ -12,7 +12,7 @@ from .written import HOST, Filler
 
 __all__ = ["BUSY", "BY_WORDS", "add_fillers", "add_silence", "end_of_filler"]
 
-BUSY = ("user_speaking", "endpointing", "answer_coming")
+BUSY = ("user_speaking", "endpointing", "answer_pending")
 """While one of these is so, the floor is the user's."""
 BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "words_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")

@@ -208,11 +208,11 @@ class HostFacts:
         goes_on = step.speech.interruptible and not step.speech.interrupted
         return goes_on and len(words_of(self._turns.with_deferred(""))) < least
 
-    def answer_coming(self) -> bool:
+    def answer_pending(self) -> bool:
         """A transcript may still arrive, or a realtime model may answer by itself. If neither
         happens, that is reported."""
         agent = self._session.activity
-        coming = agent is not None and agent.answer_coming
+        coming = agent is not None and agent.answer_pending
         self._asked_of_decision |= coming
         return self.button_held or self.utterance.ask("answer_open") or coming
 

@@ -198,7 +198,7 @@ class OpenCalls:
         if not agent.setup.answers_by_itself:
             return False
         asked = bool(self._log.agenda.unclaimed) and agent.phase != "leaving"
-        return self.turn.holds("user_speaking") or agent.answer_coming or asked
+        return self.turn.holds("user_speaking") or agent.answer_pending or asked
 
     def runs_for(self, speech: Speech) -> bool:
         """A call of this speech runs."""

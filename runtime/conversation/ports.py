@@ -212,7 +212,7 @@ class Agent(Protocol):
         """The end of the user's turn is being decided. `Conductor.decision_over` follows."""
 
     @property
-    def answer_coming(self) -> bool:
+    def answer_pending(self) -> bool:
         """A transcript may still be committed, or a realtime model may answer by itself.
         `Conductor.decision_over` follows."""
 

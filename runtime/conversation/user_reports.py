@@ -120,7 +120,7 @@ class UserReports:
 
         Posts `endpointing_ended` once the model has begun to answer, or will not answer.
         """
-        self.host.answer_coming()
+        self.host.answer_pending()
 
     @property
     def user_speaks(self) -> bool:

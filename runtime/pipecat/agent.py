@@ -168,7 +168,7 @@ class PipecatAgent:
         return self._hearing.deciding
 
     @property
-    def answer_coming(self) -> bool:
+    def answer_pending(self) -> bool:
         """A transcript may still be committed."""
         return self._hearing.deciding
 

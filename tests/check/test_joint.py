@@ -74,7 +74,7 @@ def test_a_flow_that_extends_turn_is_proved_in_the_same_way() -> None:
         "facts: {host: {shop_open: The shop is open.}}\n"
         "states:\n  listening:\n    on:\n"
         "      next_reply: {conditions: [shop_open, agenda_open], unless: [user_speaking, "
-        "endpointing, answer_coming, turn_open, turn_deferred], actions: request_next_reply}\n"
+        "endpointing, answer_pending, turn_open, turn_deferred], actions: request_next_reply}\n"
         "    after:\n"
         "      noise_limit: {conditions: [shop_open, agenda_open], unless: [user_speaking, "
         "turn_open, turn_deferred], actions: request_next_reply}\n"

@@ -52,8 +52,8 @@ FAULTS = {
         "      speaking_limit: {dest: interrupted, conditions: [interruptible],",
     ),
     "one_reply_to_a_turn": (
-        "answer_coming, turn_open, turn_deferred]",
-        "answer_coming, turn_deferred]",
+        "answer_pending, turn_open, turn_deferred]",
+        "answer_pending, turn_deferred]",
     ),
     "every_turn_is_accounted_for": (
         "      turn_overdue: {conditions: turn_open, actions:",

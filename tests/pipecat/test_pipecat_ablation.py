@@ -42,7 +42,7 @@ NO_HOLD_AT_FIRST: Edits = [
 NO_NEXT_REPLY: Edits = [
     (
         "      next_reply: {conditions: agenda_open, unless: [user_speaking, endpointing, "
-        "answer_coming, turn_open, turn_deferred], actions: request_next_reply}\n",
+        "answer_pending, turn_open, turn_deferred], actions: request_next_reply}\n",
         "",
     ),
     (
@@ -66,7 +66,7 @@ NO_DEFERRED_TURN: Edits = [
 ]
 NO_OBJECTION: Edits = [
     (
-        "      proceed: {unless: [user_speaking, endpointing, answer_coming, turn_open, "
+        "      proceed: {unless: [user_speaking, endpointing, answer_pending, turn_open, "
         "transcript_due], actions: let_tool_proceed}",
         "      proceed: {actions: let_tool_proceed}",
     ),

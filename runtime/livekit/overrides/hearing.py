@@ -237,7 +237,7 @@ class HearingActivity(ArrivingActivity):
         return self._follow(decision if running else self.commit_decision)
 
     @property
-    def answer_coming(self) -> bool:
+    def answer_pending(self) -> bool:
         """A transcript may still be committed, or a realtime model may answer by itself."""
         return self._follow(self.answer_decision)
 

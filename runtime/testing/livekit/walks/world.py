@@ -82,7 +82,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "manual_turns": False,
         "empty_transcript": False,
         "model_replies": False,
-        "answer_coming": False,
+        "answer_pending": False,
         "message_pending": False,
         "effect_pending": False,
         "agenda_open": False,  # no script leaves a result or an answer pending
