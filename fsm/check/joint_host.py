@@ -21,7 +21,7 @@ __all__ = ["JointHost"]
 
 _FALSE = (
     *("message_pending", "empty_transcript", "effect_pending", "tools_held", "model_replies"),
-    *("transcript_due", "manual_turns", "acknowledged", "deferred_turn_blocked"),
+    *("transcript_pending", "manual_turns", "acknowledged", "deferred_turn_blocked"),
 )
 _TRUE = ("can_regenerate",)
 _SEEN = ("tools_running", "result_uncommitted", "output_held")

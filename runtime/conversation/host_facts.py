@@ -244,7 +244,7 @@ class HostFacts:
         """A tool waits to learn whether the user objects."""
         return self._tools.any_waits
 
-    def transcript_due(self) -> bool:
+    def transcript_pending(self) -> bool:
         """A realtime model answers an utterance whose transcript is still missing."""
         return self.transcript_awaited is not None
 

@@ -18,7 +18,7 @@ Question = Literal[
     "end_open",
     "end_near",
     "commit_waits",
-    "transcript_due",
+    "transcript_pending",
     "answer_open",
     "turn_whole",
     "value_due",

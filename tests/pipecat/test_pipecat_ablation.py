@@ -67,7 +67,7 @@ NO_DEFERRED_TURN: Edits = [
 NO_OBJECTION: Edits = [
     (
         "      proceed: {unless: [user_speaking, endpointing, answer_pending, turn_open, "
-        "transcript_due], actions: let_tool_proceed}",
+        "transcript_pending], actions: let_tool_proceed}",
         "      proceed: {actions: let_tool_proceed}",
     ),
     (

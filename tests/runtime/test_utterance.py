@@ -93,7 +93,7 @@ async def test_an_stt_that_has_shown_no_word_of_a_voice_gives_none(
     await asyncio.sleep(0.31)
     assert not utterance.ask("end_open")
     assert utterance.due  # but a commit would still wait for it
-    assert utterance.ask("transcript_due")
+    assert utterance.ask("transcript_pending")
 
 
 async def test_an_interim_transcript_keeps_the_turn_open(utterance: Utterance) -> None:

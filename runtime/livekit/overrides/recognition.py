@@ -142,7 +142,7 @@ class GovernedRecognition(AudioRecognition):
     async def _commit_with_words(self, decide: Callable[[], None], most: float | None) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most):
-                await self.until(lambda: self._leaves or not self.waits_for("transcript_due"))
+                await self.until(lambda: self._leaves or not self.waits_for("transcript_pending"))
         self._commit = self.__dict__["_end_of_turn_task"] = None
         decide()
         if (decision := self._end_of_turn_task) is not None:
