@@ -52,14 +52,14 @@ _WORLD = World(
         "cut",  # this step was interrupted, and must not play any more
         "paused",  # the output is paused until it is resumed
         "stopped",  # it was paused in the middle of playout
-        "sound_over",  # since the output was held back, a sound of the user has ended
+        "first_sound_ended",  # since the output was held back, a sound of the user has ended
         "unreleased",  # a call blocks, and its release was not requested
         "answered",  # the reply to the committed turn was requested
     ),
     # trigger: (clears, sets, suspended by)
     events={
         "user_started_speaking": ((), ("user_speaking",), ()),
-        "user_stopped_speaking": (("user_speaking",), ("sound_over",), ()),
+        "user_stopped_speaking": (("user_speaking",), ("first_sound_ended",), ()),
         "step_started": (
             ("playout_started", "output_held", "reply_due", "heard", "cut", "stopped"),
             ("step_running",),
@@ -73,8 +73,8 @@ _WORLD = World(
         "playout_started": ((), ("playout_started", "heard"), ("cut", "stopped")),
         "playout_finished": (("heard", "stopped"), (), ()),
         "step_interrupted": (("heard",), ("cut",), ()),
-        "output_held": (("sound_over",), ("output_held",), ()),
-        "output_paused": (("sound_over",), (), ()),
+        "output_held": (("first_sound_ended",), ("output_held",), ()),
+        "output_paused": (("first_sound_ended",), (), ()),
         "output_released": (("output_held",), (), ()),
         "tool_started": ((), ("tools_running", "unreleased"), ()),
         "tools_drained": (("tools_running", "unreleased"), ("reply_due",), ()),

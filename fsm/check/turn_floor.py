@@ -157,7 +157,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
                 f"user_stopped_speaking: {state} does not count {timer} from the first silence",
                 partial(_runs_on, "user_stopped_speaking", state, timer),
                 before=kept,
-                before_not=["~sound_over"],
+                before_not=["~first_sound_ended"],
             )
     yield make.move(
         "user_stopped_speaking: what is held is released before the words can have come",

@@ -77,13 +77,13 @@ def test_shipped_flows_get_the_report_that_a_larger_graph_gives(name: str) -> No
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "guard", ["conditions: output_held, unless: sound_over, ", "unless: sound_over, "]
+    "guard", ["conditions: output_held, unless: first_sound_ended, ", "unless: first_sound_ended, "]
 )
 def test_a_counterexample_is_no_longer_than_in_a_larger_graph(guard: str) -> None:
     """What does not matter need not have come back before the moves repeat."""
     old = f"      user_stopped_speaking: {{{guard}restarts: ["
     assert TURN.count(old) == 1
-    flow = flow_of(TURN.replace(old, old.replace("unless: sound_over, ", "")))
+    flow = flow_of(TURN.replace(old, old.replace("unless: first_sound_ended, ", "")))
     report, other = _said(flow), _said(flow, _the_same_everywhere)
     assert report.findings == other.findings
     assert report.findings
@@ -99,7 +99,9 @@ monologue: {after: 20, say: Shall I go on?}
 """
 ASKED = "{conditions: agenda_open, unless: [user_speaking, turn_open, turn_deferred, manual_turns]"
 NO_TIMER = TURN.replace(ASKED, "{conditions: turn_open, unless: [user_speaking, manual_turns]")
-ANEW = TURN.replace("{unless: sound_over, restarts: noise_limit}", "{restarts: noise_limit}", 1)
+ANEW = TURN.replace(
+    "{unless: first_sound_ended, restarts: noise_limit}", "{restarts: noise_limit}", 1
+)
 
 
 @pytest.mark.exhaustive

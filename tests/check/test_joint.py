@@ -51,7 +51,7 @@ def test_nothing_is_wrong_in_a_larger_world() -> None:
             "it is not certain that a reply is asked for the deferred turn",
         ),
         (
-            "      user_stopped_speaking: {unless: sound_over, restarts: noise_limit}",
+            "      user_stopped_speaking: {unless: first_sound_ended, restarts: noise_limit}",
             "      user_stopped_speaking: {restarts: noise_limit}",
             "and so on: a voice is heard, the voice ends",
         ),

@@ -117,19 +117,19 @@ def test_the_counterexample_can_be_repeated() -> None:
 
 
 WAITS = "restarts: [transcript_wait, false_interruption, noise_limit]"
-HELD = f"      user_stopped_speaking: {{conditions: output_held, unless: sound_over, {WAITS}}}"
-ANEW = "      user_stopped_speaking: {dest: thinking, conditions: output_held}"
-PAUSED = (
-    "      user_stopped_speaking: {unless: sound_over, restarts: [false_interruption, noise_limit]}"
+HELD = (
+    f"      user_stopped_speaking: {{conditions: output_held, unless: first_sound_ended, {WAITS}}}"
 )
+ANEW = "      user_stopped_speaking: {dest: thinking, conditions: output_held}"
+PAUSED = "      user_stopped_speaking: {unless: first_sound_ended, restarts: [false_interruption, noise_limit]}"
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (HELD, HELD.replace(", unless: sound_over", "")),
+        (HELD, HELD.replace(", unless: first_sound_ended", "")),
         (HELD, ANEW),
-        (PAUSED, PAUSED.replace("unless: sound_over, ", "")),
+        (PAUSED, PAUSED.replace("unless: first_sound_ended, ", "")),
         (PAUSED, ANEW.replace("thinking, conditions: output_held", "paused")),
     ],
     ids=["each sound restarts", "each enters thinking", "each pause", "each pause is entered"],

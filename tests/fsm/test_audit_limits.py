@@ -45,7 +45,7 @@ def test_a_limit_counts_from_the_last_progress() -> None:
 def test_another_timer_that_starts_again_does_not_prolong_a_limit() -> None:
     """The end of a sound starts false_interruption again; pause_limit runs on."""
     limit = FLOW.timers["pause_limit"]
-    sound_over = (*PAUSED, (limit - 1.0, "user_stopped_speaking"))
-    assert overstayed(*sound_over) == []
-    (line,) = overstayed(*sound_over, (limit + 2.0, "user_started_speaking"))
+    first_sound_ended = (*PAUSED, (limit - 1.0, "user_stopped_speaking"))
+    assert overstayed(*first_sound_ended) == []
+    (line,) = overstayed(*first_sound_ended, (limit + 2.0, "user_started_speaking"))
     assert line.startswith(f"paused was held for {limit + 0.5:.3f} s since pause_limit started")
