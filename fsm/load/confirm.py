@@ -120,7 +120,7 @@ def _words(parts: Parts) -> None:
     parts.request("yes_said", Trigger(is_=said), _SECTION)
     over = "No call waits for an answer of the user: does the turn wait for tools again?"
     parts.request("question_over", Trigger(is_=over), _SECTION)
-    parts.words_typed(_SECTION)
+    parts.user_typed(_SECTION)
     for name, means in _FACTS.items():
         parts.fact(HOST, name, Fact(is_=means), _SECTION)
     parts.can_say(_SECTION)
@@ -141,9 +141,9 @@ def _other_words(parts: Parts, state: str) -> None:
         if any(_takes_words(row) for row in rows):
             ended = tuple(_ending(row) if _takes_words(row) else row for row in rows)
             parts.trigger(state, trigger, ended, _SECTION)
-    typed = on.get("words_typed", ()) or (Transition(),)
+    typed = on.get("user_typed", ()) or (Transition(),)
     if not parts.file.states[state].final:
-        parts.trigger(state, "words_typed", tuple(map(_ending, typed)), _SECTION)
+        parts.trigger(state, "user_typed", tuple(map(_ending, typed)), _SECTION)
 
 
 def _takes_words(row: Transition) -> bool:

@@ -69,10 +69,10 @@ def _words(parts: Parts, hold: Hold) -> None:
     away."""
     asks = "The user's turn is complete: do they only ask the agent to wait, or are they away?"
     parts.request("hold_turn", Trigger(is_=asks), _SECTION)
-    parts.words_typed(_SECTION)
+    parts.user_typed(_SECTION)
     leaves = "Leave the user's turn without an answer: the agent waits for them."
     parts.action("leave_turn", Action(is_=leaves), _SECTION)
-    ended_by = ("turn_committed", "words_typed", "hold")
+    ended_by = ("turn_committed", "user_typed", "hold")
     parts.fact("session", "on_hold", Fact(set_by=("hold_turn",), cleared_by=ended_by), _SECTION)
     parts.can_say(_SECTION)
     _heard(

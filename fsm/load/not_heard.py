@@ -20,7 +20,7 @@ def add_not_heard(parts: Parts) -> None:
     if (not_heard := parts.file.not_heard) is None:
         return
     parts.can_say(_SECTION)
-    parts.words_typed(_SECTION)
+    parts.user_typed(_SECTION)
     _says(parts, "voice_unrecognised", _SPEECH, not_heard.say, BY_WORDS)
     if not_heard.no_audio:
         resumed = "The user's audio has stopped, and comes again."

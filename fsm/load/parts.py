@@ -63,9 +63,9 @@ class Parts:
         """Declare the host fact that guards each text of a section."""
         self.fact(HOST, "can_say", Fact(is_="The agent can say something now."), place)
 
-    def words_typed(self, place: Path) -> None:
+    def user_typed(self, place: Path) -> None:
         """Declare the event of typed input."""
-        self.event("words_typed", Trigger(is_="The user has typed something."), place)
+        self.event("user_typed", Trigger(is_="The user has typed something."), place)
 
     def phrases(self, name: str, phrases: Phrases, place: Path) -> None:
         if name not in self.file.phrases:

@@ -14,8 +14,8 @@ __all__ = ["BUSY", "BY_WORDS", "add_fillers", "add_silence", "end_of_filler"]
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
 """While one of these is so, the floor is the user's."""
-BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "words_typed")
-_COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")
+BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "user_typed")
+_COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "user_typed")
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3
 _HANG_UP_AFTER = 1.0
@@ -66,7 +66,7 @@ def add_silence(parts: Parts) -> None:
     """What the agent says to a user who says nothing."""
     section: Path = ("silence",)
     parts.can_say(section)
-    parts.words_typed(section)
+    parts.user_typed(section)
     prompts = parts.file.silence
     names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
     timers = (*names, "hang_up_after") if prompts[-1].hang_up else names

@@ -480,15 +480,15 @@ class UserReports:
     def answer_asked(
         self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
     ) -> None:
-        """A reply to the user is requested. Posts `words_typed`, in a flow that has it, if the user
+        """A reply to the user is requested. Posts `user_typed`, in a flow that has it, if the user
         typed."""
         if self.turns.answered_by(task) is None:
             self.turns.typed(info, speech, items)
             if "yes_said" in self.turn.flow.triggers:
                 with self.host.about(info.new_transcript):
                     self._post("yes_said", text=info.new_transcript)
-            if "words_typed" in self.turn.flow.triggers:
-                self._post("words_typed", speech=speech.id)
+            if "user_typed" in self.turn.flow.triggers:
+                self._post("user_typed", speech=speech.id)
             if self.keeping is not None:
                 self.keeping.transcript_received()
 

@@ -21,7 +21,7 @@ TRIGGERS = (
 """The triggers that the conversation posts."""
 
 OPTIONAL_TRIGGERS = (
-    *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "words_typed"),
+    *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "user_typed"),
     *("question_due", "question_over", "yes_said"),
     *("voice_unrecognised", "audio_stopped", "audio_resumed"),
 )

@@ -66,7 +66,7 @@ def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
     assert flow.actions["say_silence_2"].say == ("Bye.",)
     assert flow.facts["filler_1_said"].scope == "turn"
     assert flow.states["listening"].after["hang_up_after"][0].actions == ("hang_up",)
-    assert {"reply_ready", "words_typed"} == {*flow.triggers} - {*load_flow("turn").triggers}
+    assert {"reply_ready", "user_typed"} == {*flow.triggers} - {*load_flow("turn").triggers}
 
 
 def test_without_the_sections_a_flow_has_nothing_of_them() -> None:
@@ -219,7 +219,7 @@ HOLD = "{say: Sure., until: [I am back], limit: 30, then: Are you back?}"
 def test_a_hold_is_short_for_a_fact_a_request_and_a_timer() -> None:
     flow = flow_of(f"silence: {SILENCE}\nhold: {HOLD}\n")
     assert flow.timers["hold"] == 30.0
-    assert flow.facts["on_hold"].cleared_by == ("turn_committed", "words_typed", "hold")
+    assert flow.facts["on_hold"].cleared_by == ("turn_committed", "user_typed", "hold")
     asked, room = flow.states["listening"].on["hold_turn"]
     assert asked.actions == ("leave_turn", "say_hold")
     assert asked.restarts == ("hold", "silence_1", "silence_2", "hang_up_after")
