@@ -306,7 +306,8 @@ class UserReports:
         Args:
             owner: The agent that the turn was committed to.
             info: The turn.
-            empty_transcript: It has no transcript. It is not deferred, as there is nothing to answer later.
+            empty_transcript: It has no transcript. It is not deferred, as there is nothing to
+                answer later.
         """
         self._speculation = None
         self.host.words_over()

@@ -11,8 +11,8 @@ from turnfsm.check import check_flow
 from turnfsm.fsm.check.agenda import REST, Bounds, explore_joint
 
 DEFERRED = (
-    "        - {conditions: turn_deferred, unless: [user_speaking, deferred_turn_blocked, manual_turns], "
-    "actions: take_deferred_turn}"
+    "        - {conditions: turn_deferred, unless: [user_speaking, "
+    "deferred_turn_blocked, manual_turns], actions: take_deferred_turn}"
 )
 OPEN = (
     "        - {conditions: agenda_open, unless: [user_speaking, turn_open, turn_deferred, "

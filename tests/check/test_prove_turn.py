@@ -225,7 +225,7 @@ def test_speech_that_is_cut_must_go_on_after_a_false_interruption() -> None:
         "",
     )
     text = text.replace("      noise_limit: {dest: speaking, unless: user_speaking, " + resumes, "")
-    waits = "{unless: first_sound_ended, restarts: [false_interruption, noise_limit]}   # the first sound"
+    waits = "{unless: first_sound_ended, restarts: [false_interruption, noise_limit]}"
     report = check_flow(flow_of(text.replace(waits, "{}")))
     (message,) = [f.message for f in report.findings if f.severity == "error"]
     assert message.startswith("no_dead_floor: from paused")

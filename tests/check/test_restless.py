@@ -121,7 +121,10 @@ HELD = (
     f"      user_stopped_speaking: {{conditions: output_held, unless: first_sound_ended, {WAITS}}}"
 )
 ANEW = "      user_stopped_speaking: {dest: thinking, conditions: output_held}"
-PAUSED = "      user_stopped_speaking: {unless: first_sound_ended, restarts: [false_interruption, noise_limit]}"
+PAUSED = (
+    "      user_stopped_speaking: "
+    "{unless: first_sound_ended, restarts: [false_interruption, noise_limit]}"
+)
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,8 @@ def test_a_voice_without_words_is_not_waited_for_forever() -> None:
     "change",
     [
         "phrases: {acknowledged: {without: [okay, bye]}}",
-        "groups: {all: {on: {message_answered: {unless: empty_transcript, actions: note_objection}}}}\n"
+        "groups: {all: {on: {message_answered: "
+        "{unless: empty_transcript, actions: note_objection}}}}\n"
         "properties: {waived: {thanks_are_no_objection: Every answer counts.}}",
     ],
 )

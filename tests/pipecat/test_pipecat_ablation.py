@@ -54,8 +54,9 @@ NO_NEXT_REPLY: Edits = [
 MOOT_RESULTS: Edits = [("pending_result: open", "pending_result: moot")]
 NO_DEFERRED_TURN: Edits = [
     (
-        "      deferred_turn: {unless: [user_speaking, user_may_continue, deferred_turn_blocked, tools_held], "
-        "actions: take_deferred_turn}\n      speech_interrupted",
+        "      deferred_turn: {unless: [user_speaking, user_may_continue, "
+        "deferred_turn_blocked, tools_held], actions: take_deferred_turn}\n"
+        "      speech_interrupted",
         "      speech_interrupted",
     ),
     (
@@ -71,7 +72,8 @@ NO_OBJECTION: Edits = [
         "      proceed: {actions: let_tool_proceed}",
     ),
     (
-        "      message_answered: {unless: [acknowledged, empty_transcript], actions: note_objection}\n",
+        "      message_answered: {unless: [acknowledged, empty_transcript], "
+        "actions: note_objection}\n",
         "",
     ),
 ]
