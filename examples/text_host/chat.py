@@ -199,7 +199,7 @@ class Chat:
             if self.conductor.tools.may_answer(call):
                 self._no_longer_awaited(call)
 
-    def tell_cancelled(self, call: str, text: str) -> None:
+    def add_cancelled_output(self, call: str, text: str) -> None:
         self._add("result", Message("tool", text, call), call + LATE)
         self.conductor.tools.late_result(Result(call))
 

@@ -201,7 +201,7 @@ class Agent(Protocol):
         The adapter first asks `ToolCalls.may_answer` for each of them.
         """
 
-    def tell_cancelled(self, call: str, text: str) -> None:
+    def add_cancelled_output(self, call: str, text: str) -> None:
         """Add an output to the conversation for a call that was answered and then cancelled.
 
         `ToolCalls.late_result` follows.

@@ -268,10 +268,10 @@ class ToolCall:
         if self.agent is not None:
             self.agent.cancel_call(self.id)
 
-    def tell_cancelled(self) -> None:
+    def add_cancelled_output(self) -> None:
         """Add an output that says so to the conversation, so that the model knows."""
         if self.agent is not None:
-            self.agent.tell_cancelled(self.id, CANCELLED)
+            self.agent.add_cancelled_output(self.id, CANCELLED)
 
 
 def arguments_of(arguments: str) -> Mapping[str, object]:

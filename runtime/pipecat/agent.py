@@ -158,7 +158,7 @@ class PipecatAgent:
         """Continue without these calls."""
         self.calls.answer(calls)
 
-    def tell_cancelled(self, call: str, text: str) -> None:
+    def add_cancelled_output(self, call: str, text: str) -> None:
         """Do nothing: Pipecat itself adds the cancellation to the context."""
         self._conductor.tools.late_result(Result(call, empty=True))
 

@@ -77,7 +77,7 @@ class AnsweringActivity(OutputActivity):
         """Cancel a running tool."""
         cancel_call(self.session, call)
 
-    def tell_cancelled(self, call: str, text: str) -> None:
+    def add_cancelled_output(self, call: str, text: str) -> None:
         """Add an output to the conversation for a call that was answered and then cancelled."""
         conversation = self.agent._chat_ctx
         calls = (item for item in conversation.items if item.type == "function_call")
