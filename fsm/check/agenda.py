@@ -20,7 +20,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.source import Source
 
-from .agenda_parts import Bounds, Owed
+from .agenda_parts import Bounds, Deliveries
 from .agenda_world import RETRIES, State, World
 from .joint import Joint, Situation
 from .joint_rest import Spot, Unasked, longest_rest
@@ -164,7 +164,7 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
     for situation in joint.explore():
         if situation[1] not in judged:
             judged.add(situation[1])
-            if wrong := _wrong_owed(joint.owed(situation)):
+            if wrong := _wrong_deliveries(joint.deliveries(situation)):
                 return AgendaReport(len(joint.came), *wrong, joint.path(situation))
         if (spot := joint.rests(situation)) is not None:
             spots.setdefault(spot, situation)
@@ -182,10 +182,10 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
 
 def _wrong(world: World, s: State) -> Wrong | None:
     """The property that is broken in this state, and how."""
-    return _wrong_owed(s.owed) or _wrong_now(s) or _wrong_at_rest(world, s)
+    return _wrong_deliveries(s.deliveries) or _wrong_now(s) or _wrong_at_rest(world, s)
 
 
-def _wrong_owed(s: Owed) -> Wrong | None:
+def _wrong_deliveries(s: Deliveries) -> Wrong | None:
     live = {f"r{r}" for r in s.live}
     for o in s.agenda.obligations:
         if o.state == "claimed" and o.by not in live:
@@ -209,7 +209,7 @@ def _wrong_now(s: State) -> Wrong | None:
     failed = {claim for (claim, _), times in s.failed if times >= RETRIES}
     if s.dropped is not None:
         return "nothing_unheard_is_dropped", f"{_named(*s.dropped)} is dropped, and was not heard"
-    for o in s.owed.agenda.obligations:
+    for o in s.deliveries.agenda.obligations:
         if o.state == "open" and (o.kind, o.id) in s.stopped:
             why = f"{_named(o.kind, o.id)} starts a reply, although that reply was stopped"
             return "what_was_stopped_stays_stopped", why
@@ -220,14 +220,16 @@ def _wrong_now(s: State) -> Wrong | None:
 
 
 def _wrong_at_rest(world: World, s: State) -> Wrong | None:
-    owed = s.owed
-    if s.voice or owed.free is None or any(True for _ in world.moves(s)):
+    deliveries = s.deliveries
+    if s.voice or deliveries.free is None or any(True for _ in world.moves(s)):
         return None
-    for o in owed.agenda.obligations:
+    for o in deliveries.agenda.obligations:
         if o.state != "with_next" or (o.kind, o.id) not in s.may_wait:
             return "nothing_due_is_forgotten", f"{_named(o.kind, o.id)} is never delivered"
-    for n, call in enumerate(owed.calls):
-        lost = call.made and not call.delivered and owed.agenda.find("result", f"c{n}") is None
+    for n, call in enumerate(deliveries.calls):
+        lost = (
+            call.made and not call.delivered and deliveries.agenda.find("result", f"c{n}") is None
+        )
         if lost and ("result", f"c{n}") not in s.may_wait:
             return "nothing_due_is_forgotten", f"the result of call {n} is lost"
     return None

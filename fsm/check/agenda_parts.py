@@ -28,7 +28,7 @@ from turnfsm.fsm.agenda import (
     Rules,
 )
 
-__all__ = ["Bounds", "Call", "Owed", "Parts", "Reply"]
+__all__ = ["Bounds", "Call", "Deliveries", "Parts", "Reply"]
 
 
 @attrs.frozen
@@ -74,7 +74,7 @@ class Call:
 
 
 @attrs.frozen(cache_hash=True)
-class Owed:
+class Deliveries:
     """The agenda, with the replies, calls and utterances that it is about.
 
     Attributes:
@@ -110,19 +110,19 @@ class Parts:
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
         self.rules, self.bounds = rules, bounds
 
-    def nothing(self) -> Owed:
+    def nothing(self) -> Deliveries:
         """The initial situation."""
         most = self.bounds
         replies, calls = (Reply(),) * most.replies, (Call(),) * most.calls
-        return Owed(Agenda(), replies, calls, (0,) * most.utterances)
+        return Deliveries(Agenda(), replies, calls, (0,) * most.utterances)
 
-    def said(self, s: Owed, times: int = 1) -> Owed:
+    def said(self, s: Deliveries, times: int = 1) -> Deliveries:
         """The user has said this number of utterances, and wants an answer."""
         for n in range(s.said, s.said + times):
             s = self._log(s, AnswerDue(f"u{n}"))
         return attrs.evolve(s, said=s.said + times)
 
-    def deliver(self, s: Owed, r: int) -> Owed:
+    def deliver(self, s: Deliveries, r: int) -> Deliveries:
         """A reply is requested that delivers what is due: an answer first, then the results."""
         utterances = [o.id for o in s.agenda.open if o.kind == "utterance"]
         if utterances:
@@ -131,12 +131,14 @@ class Parts:
         s = self.ask(s, r, results=results)
         return self._reply(s, r, asked_for=tuple(int(id[1:]) for id in results))
 
-    def ask(self, s: Owed, r: int, *utterances: str, results: Sequence[str] = ()) -> Owed:
+    def ask(
+        self, s: Deliveries, r: int, *utterances: str, results: Sequence[str] = ()
+    ) -> Deliveries:
         """A reply is requested."""
         asked = ReplyAsked(f"r{r}", utterances, results, instructed=bool(results))
         return self._log(self._reply(s, r, phase="asked"), asked)
 
-    def send(self, s: Owed, r: int) -> Owed:
+    def send(self, s: Deliveries, r: int) -> Deliveries:
         """A request of a reply is sent to the model."""
         named = s.replies[r].asked_for
         shown = tuple(f"c{n}" for n, c in enumerate(s.calls) if c.made and not c.runs)
@@ -163,12 +165,12 @@ class Parts:
         answers = frozenset(() if delivers else seen)
         return self._with(s, r, Reply("sent", answers=answers, says=frozenset(says)))
 
-    def stream(self, s: Owed, r: int) -> Owed:
+    def stream(self, s: Deliveries, r: int) -> Deliveries:
         """The model has answered without a call."""
         s = self._log(s, CallsKnown(f"r{r}"))
         return self._reply(s, r, phase="plays")
 
-    def make(self, s: Owed, r: int, most: int) -> Owed:
+    def make(self, s: Deliveries, r: int, most: int) -> Deliveries:
         """The model makes this number of calls."""
         s = self._log(s, CallsKnown(f"r{r}", most))
         for n, call in enumerate(s.calls[:most]):
@@ -177,24 +179,24 @@ class Parts:
             s = self._call(s, n, made)
         return self._reply(s, r, phase="plays", answers=frozenset())
 
-    def end_call(self, s: Owed, n: int) -> Owed:
+    def end_call(self, s: Deliveries, n: int) -> Deliveries:
         """A call has ended, and its result can be part of a request."""
         ended = self._call(s, n, attrs.evolve(s.calls[n], runs=False))
         return self._log(ended, ResultReady(f"c{n}"))
 
-    def detach(self, s: Owed, n: int) -> Owed:
+    def detach(self, s: Deliveries, n: int) -> Deliveries:
         """The model was told that a call is still running, so the reply does not wait for it."""
         return self._log(s, CallDetached(f"c{n}"))
 
-    def noise(self, s: Owed) -> Owed:
+    def noise(self, s: Deliveries) -> Deliveries:
         """Speech got no transcript."""
         return self._log(s, NoiseEnded())
 
-    def begin(self, s: Owed, r: int) -> Owed:
+    def begin(self, s: Deliveries, r: int) -> Deliveries:
         """The user has heard a part of the last step."""
         return self._log(s, ReplyHeard(f"r{r}", whole=False))
 
-    def hear(self, s: Owed, r: int) -> Owed:
+    def hear(self, s: Deliveries, r: int) -> Deliveries:
         """The user has heard the whole step. The reply continues when its calls have ended."""
         reply = s.replies[r]
         for n in reply.says:
@@ -205,32 +207,32 @@ class Parts:
             return self._with(s, r, Reply("waits"))
         return self.end(s, r, "finished")
 
-    def go_on(self, s: Owed, r: int) -> Owed:
+    def go_on(self, s: Deliveries, r: int) -> Deliveries:
         """All calls of a reply have ended."""
         if s.agenda.claimed_by(f"r{r}"):
             return self._reply(s, r, phase="asked")
         return self.end(s, r, "finished")
 
-    def may_go_on(self, s: Owed, r: int) -> bool:
+    def may_go_on(self, s: Deliveries, r: int) -> bool:
         """A reply waits for calls, and all of them have ended."""
         ready = all(o.ready for o in s.agenda.claimed_by(f"r{r}"))
         return ready and s.replies[r].phase == "waits"
 
-    def end(self, s: Owed, r: int, by: Ending, call: str | None = None) -> Owed:
+    def end(self, s: Deliveries, r: int, by: Ending, call: str | None = None) -> Deliveries:
         """A reply is over."""
         s = self._log(s, ReplyEnded(f"r{r}", by, call))
         return self._with(s, r, Reply("over"))
 
     # -- inside
 
-    def _log(self, s: Owed, entry: Entry) -> Owed:
+    def _log(self, s: Deliveries, entry: Entry) -> Deliveries:
         return attrs.evolve(s, agenda=s.agenda.after(entry, self.rules))
 
-    def _reply(self, s: Owed, r: int, **changed: Any) -> Owed:
+    def _reply(self, s: Deliveries, r: int, **changed: Any) -> Deliveries:
         return self._with(s, r, attrs.evolve(s.replies[r], **changed))
 
-    def _with(self, s: Owed, r: int, reply: Reply) -> Owed:
+    def _with(self, s: Deliveries, r: int, reply: Reply) -> Deliveries:
         return attrs.evolve(s, replies=(*s.replies[:r], reply, *s.replies[r + 1 :]))
 
-    def _call(self, s: Owed, n: int, call: Call) -> Owed:
+    def _call(self, s: Deliveries, n: int, call: Call) -> Deliveries:
         return attrs.evolve(s, calls=(*s.calls[:n], call, *s.calls[n + 1 :]))

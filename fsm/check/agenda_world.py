@@ -15,7 +15,7 @@ import attrs
 
 from turnfsm.fsm.agenda import Ending, Kind, Obligation, Rules
 
-from .agenda_parts import Bounds, Owed, Parts
+from .agenda_parts import Bounds, Deliveries, Parts
 
 __all__ = ["RETRIES", "Bounds", "State", "World"]
 
@@ -38,7 +38,7 @@ class State:
         left: How many disturbances may still come.
     """
 
-    owed: Owed
+    deliveries: Deliveries
     stopped: frozenset[Claim] = frozenset()
     may_wait: frozenset[Claim] = frozenset()
     failed: frozenset[tuple[tuple[Claim, Ending], int]] = frozenset()
@@ -70,20 +70,20 @@ class World:
 
     def moves(self, s: State) -> Iterator[Move]:
         """The moves without a disturbance."""
-        owed, free = s.owed, s.owed.free
-        if free is not None and owed.agenda.open:
+        deliveries, free = s.deliveries, s.deliveries.free
+        if free is not None and deliveries.agenda.open:
             asked = self._after(s, self.parts.deliver, free)
-            its = {(o.kind, o.id) for o in asked.owed.agenda.claimed_by(f"r{free}")}
+            its = {(o.kind, o.id) for o in asked.deliveries.agenda.claimed_by(f"r{free}")}
             asked = attrs.evolve(asked, stopped=asked.stopped - its)
             yield f"reply {free} delivers what is due", asked
-        for r in owed.live:
+        for r in deliveries.live:
             yield from self._goes_on(s, r)
-        for n, call in enumerate(owed.calls):
+        for n, call in enumerate(deliveries.calls):
             if call.runs:
                 yield f"call {n} ends", self._after(s, self.parts.end_call, n)
 
     def _goes_on(self, s: State, r: int) -> Iterator[Move]:
-        reply, parts = s.owed.replies[r], self.parts
+        reply, parts = s.deliveries.replies[r], self.parts
         match reply.phase:
             case "asked":
                 sent = self._after(s, parts.send, r)
@@ -99,8 +99,8 @@ class World:
                         yield f"the model makes {said} in reply {r}", made
             case "plays":
                 yield f"reply {r} is heard", self._after(s, parts.hear, r)
-            case "waits" if parts.may_go_on(s.owed, r):
-                goes_on = "goes on" if s.owed.agenda.claimed_by(f"r{r}") else "ends"
+            case "waits" if parts.may_go_on(s.deliveries, r):
+                goes_on = "goes on" if s.deliveries.agenda.claimed_by(f"r{r}") else "ends"
                 yield f"reply {r} {goes_on}", self._after(s, parts.go_on, r)
 
     # -- the environment
@@ -109,31 +109,31 @@ class World:
         """The possible disturbances."""
         if s.voice:
             yield "it was a noise", self._noise(s)
-        free = s.owed.free
+        free = s.deliveries.free
         if free is None:
             return
-        if s.owed.said < self.bounds.utterances:
-            yield f"the user says utterance {s.owed.said}", self._turn(s, free)
+        if s.deliveries.said < self.bounds.utterances:
+            yield f"the user says utterance {s.deliveries.said}", self._turn(s, free)
         if not s.left:
             return
         less = attrs.evolve(s, left=s.left - 1)
-        for r in s.owed.live:
+        for r in s.deliveries.live:
             yield from self._ends(less, r)
         asked = self._after(_start_again(less), self.parts.ask, free)
         yield f"the application asks for reply {free}", asked
-        if s.owed.live:
+        if s.deliveries.live:
             died = less
-            for r in s.owed.live:
+            for r in s.deliveries.live:
                 died = self._over(died, r, "crash")
             yield "the worker dies", died
 
     def _ends(self, s: State, r: int) -> Iterator[Move]:
-        over, phase = self._over(s, r, "user"), s.owed.replies[r].phase
+        over, phase = self._over(s, r, "user"), s.deliveries.replies[r].phase
         yield f"a voice interrupts reply {r}", attrs.evolve(over, voice=True)
         yield f"the application interrupts reply {r}", self._over(s, r, "application")
         yield f"the agent of reply {r} is left", self._over(s, r, "agent_left")
         yield f"a limit ends reply {r}", self._over(s, r, "limit")
-        if s.owed.agenda.superseded(f"r{r}"):
+        if s.deliveries.agenda.superseded(f"r{r}"):
             yield f"a result supersedes reply {r}", self._over(s, r, "result")
         if phase in ("sent", "plays"):
             yield f"reply {r} fails", self._over(s, r, "failure")
@@ -145,7 +145,7 @@ class World:
             yield f"the application interrupts reply {r}, of which a part was heard", over
         if phase == "waits":
             yield f"reply {r} ends without another step", self._over(s, r, "finished")
-        for n, call in enumerate(s.owed.calls):
+        for n, call in enumerate(s.deliveries.calls):
             if call.runs and call.made_by == r:
                 yield f"call {n} interrupts reply {r}", self._over(s, r, "tool", f"c{n}")
             if call.runs and call.made_by == r and phase == "plays":
@@ -154,24 +154,24 @@ class World:
 
     def _noise(self, s: State) -> State:
         """After a noise, a claim that the table reopens was not stopped by the user."""
-        still = {(o.kind, o.id) for o in s.owed.agenda.obligations if o.state != "with_turn"}
+        still = {(o.kind, o.id) for o in s.deliveries.agenda.obligations if o.state != "with_turn"}
         ended = attrs.evolve(s, voice=False, stopped=s.stopped & still)
         return self._after(ended, self.parts.noise)
 
     def _turn(self, s: State, r: int) -> State:
-        for live in s.owed.live:
+        for live in s.deliveries.live:
             s = self._over(s, live, "user")
-        utterance = f"u{s.owed.said}"
+        utterance = f"u{s.deliveries.said}"
         said = self._after(attrs.evolve(_start_again(s), voice=False), self.parts.said)
         return self._after(said, self.parts.ask, r, utterance)
 
     # -- inside
 
-    def _after(self, s: State, happens: Callable[..., Owed], *about: Any) -> State:
-        return attrs.evolve(s, owed=happens(s.owed, *about))
+    def _after(self, s: State, happens: Callable[..., Deliveries], *about: Any) -> State:
+        return attrs.evolve(s, deliveries=happens(s.deliveries, *about))
 
     def _over(self, s: State, r: int, by: Ending, call: str | None = None) -> State:
-        agenda = s.owed.agenda
+        agenda = s.deliveries.agenda
         live = agenda.reply(f"r{r}")
         heard = live is not None and live.heard
         claims = [o for o in agenda.claimed_by(f"r{r}") if o.id != call]
@@ -194,7 +194,7 @@ class World:
 
     def _note_dropped(self, s: State, claims: list[Obligation], begun: set[Claim]) -> State:
         for o in claims:
-            if s.owed.agenda.find(o.kind, o.id) is None and (o.kind, o.id) not in begun:
+            if s.deliveries.agenda.find(o.kind, o.id) is None and (o.kind, o.id) not in begun:
                 s = attrs.evolve(s, dropped=(o.kind, o.id))
         return s
 

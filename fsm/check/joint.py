@@ -10,7 +10,7 @@ import attrs
 
 from turnfsm.fsm.flow import Flow
 
-from .agenda_parts import Bounds, Owed, Parts
+from .agenda_parts import Bounds, Deliveries, Parts
 from .joint_parts import Here, Op, Step, View, view_of
 from .joint_rest import Spot
 from .joint_turn import TurnSide
@@ -40,7 +40,9 @@ class Joint:
     came: dict[Situation, tuple[Situation, str] | None] = attrs.field(factory=dict, init=False)
     moves: int = 0
     _heres: _Numbered[Here] = attrs.field(factory=lambda: _Numbered[Here](), init=False)
-    _owed: _Numbered[Owed] = attrs.field(factory=lambda: _Numbered[Owed](), init=False)
+    _deliveries: _Numbered[Deliveries] = attrs.field(
+        factory=lambda: _Numbered[Deliveries](), init=False
+    )
     _views: _Numbered[View] = attrs.field(factory=lambda: _Numbered[View](), init=False)
     _view_of: list[int] = attrs.field(factory=list, init=False)
     _heard_of: list[int] = attrs.field(factory=list, init=False)
@@ -62,9 +64,9 @@ class Joint:
             return None
         return Spot(here, view.open) if here.deferred or view.open else None
 
-    def owed(self, s: Situation) -> Owed:
+    def deliveries(self, s: Situation) -> Deliveries:
         """The replies, calls and utterances."""
-        return self._owed.all[s[1]]
+        return self._deliveries.all[s[1]]
 
     def view(self, s: Situation) -> View:
         """The turn's view of them."""
@@ -79,11 +81,11 @@ class Joint:
         queue = [start]
         for situation in queue:
             yield situation
-            owed = situation[1]
+            deliveries = situation[1]
             for left, steps in self._next(situation):
                 self.moves += len(steps)
                 for said, here, ops in steps:
-                    there = here, self._then(owed, ops) if ops else owed, left
+                    there = here, self._then(deliveries, ops) if ops else deliveries, left
                     if there not in came:
                         came[there] = situation, said
                         queue.append(there)
@@ -99,13 +101,13 @@ class Joint:
     # -- inside
 
     def _next(self, s: Situation) -> Iterator[tuple[int, _Steps]]:
-        here, owed, left = s
-        view, turn = self._view_of[owed], self.turn
+        here, deliveries, left = s
+        view, turn = self._view_of[deliveries], self.turn
         if steps := self._known("at once", turn.at_once, here, view):
             yield left, steps
             return
         yield left, self._known("goes on", turn.goes_on, here, view)
-        yield left, self._known("sounds", turn.sounds, here, self._heard_of[owed])
+        yield left, self._known("sounds", turn.sounds, here, self._heard_of[deliveries])
         if left:
             yield left - 1, self._known("disturbs", turn.disturbances, here, view)
 
@@ -121,19 +123,19 @@ class Joint:
             self._steps[key] = found
         return found
 
-    def _owed_number(self, s: Owed) -> int:
-        number = self._owed.number(s)
+    def _owed_number(self, s: Deliveries) -> int:
+        number = self._deliveries.number(s)
         if number == len(self._view_of):
             view = view_of(self.parts, s)
             self._view_of.append(self._views.number(view))
             self._heard_of.append(self._views.number(view.without_phases()))
         return number
 
-    def _then(self, owed: int, ops: tuple[Op, ...]) -> int:
-        key = owed, ops
+    def _then(self, deliveries: int, ops: tuple[Op, ...]) -> int:
+        key = deliveries, ops
         found = self._after.get(key)
         if found is None:
-            s = self._owed.all[owed]
+            s = self._deliveries.all[deliveries]
             for name, *about in ops:
                 s = getattr(self.parts, str(name))(s, *about)
             found = self._after[key] = self._owed_number(s)

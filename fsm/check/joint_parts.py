@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from turnfsm.fsm.agenda import Ending
 
-from .agenda_parts import Owed, Parts
+from .agenda_parts import Deliveries, Parts
 
 __all__ = ["Here", "Op", "Outcome", "Sound", "Step", "View", "view_of"]
 
@@ -101,7 +101,7 @@ class Sound(NamedTuple):
 Outcome = tuple[Here, tuple[Op, ...]]
 
 
-def view_of(parts: Parts, s: Owed) -> View:
+def view_of(parts: Parts, s: Deliveries) -> View:
     """The turn's view of it."""
     replies, live = s.replies, s.live
     runs, makers = list[tuple[int, int]](), set[int]()
