@@ -17,8 +17,8 @@ from turnfsm.runtime.store.protocol import (
     Batch,
     SessionTaken,
     Store,
-    StoreAway,
     StoreError,
+    StoreUnavailable,
 )
 from turnfsm.runtime.store.sqlite import SqliteStore
 
@@ -30,8 +30,8 @@ __all__ = [
     "SessionTaken",
     "SqliteStore",
     "Store",
-    "StoreAway",
     "StoreError",
+    "StoreUnavailable",
     "open_store",
 ]
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import attrs
 
-from .protocol import Acquired, Batch, Store, StoreAway, StoreError
+from .protocol import Acquired, Batch, Store, StoreError, StoreUnavailable
 
 __all__ = ["Committer", "Unwritten"]
 
@@ -51,7 +51,7 @@ class Committer:
         """Write records, together with all pending ones.
 
         Raises:
-            StoreAway: The store does not answer. Try again later.
+            StoreUnavailable: The store does not answer. Try again later.
             SessionTaken: Another worker has the session.
             StoreError: The store cannot be used.
         """
@@ -77,6 +77,6 @@ class Committer:
         except StoreError as exc:
             errors = [exc] * len(jobs)
         except Exception as exc:  # an error of a user's own store: retried, so nothing is lost
-            errors = [StoreAway(f"{type(exc).__name__}: {exc}")] * len(jobs)
+            errors = [StoreUnavailable(f"{type(exc).__name__}: {exc}")] * len(jobs)
         for waiting, error in zip(jobs, errors, strict=True):
             waiting.done, waiting.error = True, error

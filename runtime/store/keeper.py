@@ -12,7 +12,7 @@ import attrs
 from turnfsm.runtime.journal import LiveJournal, Raw, Redactor, as_line
 
 from .committer import Committer
-from .protocol import Acquired, Batch, StoreAway, StoreError
+from .protocol import Acquired, Batch, StoreError, StoreUnavailable
 
 __all__ = ["Keeper"]
 
@@ -91,7 +91,7 @@ class Keeper:
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
-        self._away: StoreAway | None = None
+        self._away: StoreUnavailable | None = None
         self._beating: asyncio.TimerHandle | None = None
         self._look = False
         self._idle = 0
@@ -105,7 +105,7 @@ class Keeper:
             limit: Seconds to wait for a store that does not answer.
 
         Raises:
-            StoreAway: It has not answered in that time.
+            StoreUnavailable: It has not answered in that time.
             StoreError: The store cannot be used.
         """
         loop = asyncio.get_running_loop()
@@ -113,9 +113,9 @@ class Keeper:
         while True:
             try:
                 acquired = await self._committer.acquire(self.session)
-            except StoreAway as exc:
+            except StoreUnavailable as exc:
                 if loop.time() >= end:
-                    raise StoreAway(
+                    raise StoreUnavailable(
                         f"{exc}; the session {self.session!r} cannot begin: start the store, or "
                         "leave store= out to go on without one"
                     ) from None
@@ -150,7 +150,7 @@ class Keeper:
             limit: Seconds to wait for a store that does not answer.
 
         Raises:
-            StoreAway: It has not answered in that time.
+            StoreUnavailable: It has not answered in that time.
             SessionTaken: Another worker has the session.
             StoreError: The store cannot be used.
         """
@@ -162,7 +162,9 @@ class Keeper:
                 while self._answered < mine and self.error is None:
                     await self._changed.wait()
         except TimeoutError:
-            raise self._away or StoreAway(f"the store has not answered for {limit:g} s") from None
+            raise self._away or StoreUnavailable(
+                f"the store has not answered for {limit:g} s"
+            ) from None
         if self.error is not None:
             raise self.error
 
@@ -249,7 +251,7 @@ class Keeper:
         while True:
             try:
                 await self._committer.append(portion)
-            except StoreAway as exc:
+            except StoreUnavailable as exc:
                 if self._away is None:
                     logger.warning(
                         "session %r: %s; the conversation goes on, and what happens is written "

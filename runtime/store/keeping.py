@@ -15,7 +15,7 @@ from .address import open_store
 from .committer import Committer
 from .keeper import Keeper
 from .past import Past, read_past
-from .protocol import SessionTaken, Store, StoreAway, StoreError
+from .protocol import SessionTaken, Store, StoreError, StoreUnavailable
 
 __all__ = ["Keeping"]
 
@@ -170,7 +170,7 @@ class Keeping:
         try:
             self._unkept_end = False
             await self._keeper.durable(REPLY_LIMIT)
-        except StoreAway:
+        except StoreUnavailable:
             pass  # the keeper has logged it
         except StoreError:
             pass  # the session is closing, or was notified

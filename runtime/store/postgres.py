@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from turnfsm.runtime.journal import Redact
 
 from .connection import prepared
-from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
+from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
     import psycopg
@@ -188,7 +188,7 @@ class PostgresStore:
             return StoreError(
                 f"{self._name}: {why}; check the address, and that its user may make tables"
             )
-        return StoreAway(f"{self._name}: {why}")
+        return StoreUnavailable(f"{self._name}: {why}")
 
 
 def _psycopg() -> Any:

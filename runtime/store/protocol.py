@@ -9,7 +9,7 @@ import attrs
 
 from turnfsm.fsm import TurnfsmError
 
-__all__ = ["SCHEMA", "Acquired", "Batch", "SessionTaken", "Store", "StoreAway", "StoreError"]
+__all__ = ["SCHEMA", "Acquired", "Batch", "SessionTaken", "Store", "StoreError", "StoreUnavailable"]
 
 SCHEMA = 1
 """The version of the tables that this turnfsm reads and writes."""
@@ -19,7 +19,7 @@ class StoreError(TurnfsmError):
     """The store cannot be used. The message says what to do."""
 
 
-class StoreAway(StoreError):
+class StoreUnavailable(StoreError):
     """The store does not answer now, or cannot write. Try again later."""
 
 
@@ -101,7 +101,7 @@ class Store(Protocol):
         everything that the session needs, so older ones are not read.
 
         Raises:
-            StoreAway: The store does not answer.
+            StoreUnavailable: The store does not answer.
             StoreError: The store cannot be used.
         """
 
@@ -112,7 +112,7 @@ class Store(Protocol):
             For each batch None, or the reason of its refusal. The others are written.
 
         Raises:
-            StoreAway: Nothing was written, or that is unknown. Write the same batches again.
+            StoreUnavailable: Nothing was written, or that is unknown. Write the same batches again.
             StoreError: The store cannot be used.
         """
         ...
@@ -121,7 +121,7 @@ class Store(Protocol):
         """Delete all records of a session. The next worker begins a new session.
 
         Raises:
-            StoreAway: The store does not answer.
+            StoreUnavailable: The store does not answer.
         """
 
     def close(self) -> None:

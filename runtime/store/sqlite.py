@@ -13,7 +13,7 @@ from pathlib import Path
 from turnfsm.runtime.journal import Redact
 
 from .connection import prepared
-from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
+from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreError, StoreUnavailable
 
 __all__ = ["SqliteStore"]
 
@@ -176,7 +176,7 @@ class SqliteStore:
             why = str(exc)
             if "unable to open" in why or "readonly" in why:
                 return self._unusable(why)
-            return StoreAway(f"{self.path}: {why}")
+            return StoreUnavailable(f"{self.path}: {why}")
         return self._unusable(str(exc))
 
     def _unusable(self, why: str) -> StoreError:

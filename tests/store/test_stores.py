@@ -20,8 +20,8 @@ from turnfsm.store import (
     SessionTaken,
     SqliteStore,
     Store,
-    StoreAway,
     StoreError,
+    StoreUnavailable,
     open_store,
 )
 
@@ -159,7 +159,7 @@ def test_a_connection_is_killed_at_any_statement(
         store.faults.at(half / 2)
         try:
             operate(store, session, epoch)
-        except StoreAway:
+        except StoreUnavailable:
             assert store.faults.happened
             operate(store, session, epoch)
         happened = store.faults.happened
@@ -180,7 +180,7 @@ def test_disk_full_says_so_and_nothing_is_lost(make: Make, id: str) -> None:
     epoch = store.acquire(id).epoch
     batch = Batch(id, epoch, 1, tuple(f"{n} {'x' * 2000}" for n in range(50)))
     make_room = _fill_up(store)
-    with pytest.raises(StoreAway, match="full"):
+    with pytest.raises(StoreUnavailable, match="full"):
         store.append([batch])
     make_room(store)
     assert store.append([batch]) == [None]
@@ -214,7 +214,7 @@ def test_another_process_writes_for_long(make: Make, id: str) -> None:
     with other._transaction(durable=True) as connection:
         if isinstance(store, PostgresStore):
             connection.execute("LOCK TABLE turnfsm_session IN ACCESS EXCLUSIVE MODE")
-        with pytest.raises(StoreAway):
+        with pytest.raises(StoreUnavailable):
             store.append([Batch(id, epoch, 1, ("one",))])
     assert store.append([Batch(id, epoch, 1, ("one",))]) == [None]
 
@@ -278,7 +278,7 @@ def test_a_file_that_is_no_store_is_refused(kind: str, tmp_path: Path) -> None:
     spoil(path)
     with pytest.raises(StoreError, match=message) as caught:
         SqliteStore(path).acquire("room")
-    assert not isinstance(caught.value, StoreAway)
+    assert not isinstance(caught.value, StoreUnavailable)
     assert str(path) in str(caught.value)
 
 
@@ -291,7 +291,7 @@ def test_no_password_is_shown(tmp_path: Path) -> None:
     """Neither in the store's name nor in its errors."""
     pytest.importorskip("psycopg")
     store = PostgresStore("postgresql://agent:s3cret@localhost:1/calls", patience=0.1)
-    with pytest.raises(StoreAway) as caught:
+    with pytest.raises(StoreUnavailable) as caught:
         store.acquire("room")
     assert "s3cret" not in f"{store!r} {caught.value!r} {caught.value.__cause__!r}"
     assert "postgresql://localhost/calls" in str(caught.value)
@@ -337,4 +337,4 @@ def test_an_unknown_database_is_no_passing_fault(postgres: str) -> None:
     """It is not tried again and again."""
     with pytest.raises(StoreError, match="does not exist; check the address") as caught:
         PostgresStore(postgres.replace("/postgres?", "/nowhere?")).acquire("room")
-    assert not isinstance(caught.value, StoreAway)
+    assert not isinstance(caught.value, StoreUnavailable)

@@ -16,7 +16,7 @@ from livekit.agents import Agent, RunContext, function_tool, llm
 from turnfsm.fsm import TurnfsmError
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
-from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore, StoreAway, StoreError
+from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore, StoreError, StoreUnavailable
 from turnfsm.testing import run
 
 from .play import GREETING, ROOM, SORRY, Guest, answer, silent, talk
@@ -27,7 +27,7 @@ class AwayStore(SqliteStore):
     """Does not answer between two moments of the clock, in seconds from when it was made."""
 
     def __init__(
-        self, path: Path, begin: float, end: float, error: type[Exception] = StoreAway
+        self, path: Path, begin: float, end: float, error: type[Exception] = StoreUnavailable
     ) -> None:
         super().__init__(path)
         self._times = (begin, end)
@@ -128,7 +128,7 @@ def test_two_workers_that_start_at_once_leave_one(tmp_path: Path) -> None:
     assert len(served) == 1
 
 
-@pytest.mark.parametrize("error", [StoreAway, ValueError])
+@pytest.mark.parametrize("error", [StoreUnavailable, ValueError])
 def test_a_store_that_is_away_in_mid_call_holds_up_tools_only(
     error: type[Exception], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -173,7 +173,9 @@ def test_a_session_does_not_start_without_its_store(tmp_path: Path) -> None:
     async def start() -> float:
         began = asyncio.get_running_loop().time()
         session: Any = TurnSession(store=AwayStore(guest.path, 0.0, 1e9), session_id=ROOM)
-        with pytest.raises(StoreAway, match="no answer; the session 'room-1' cannot begin: start"):
+        with pytest.raises(
+            StoreUnavailable, match="no answer; the session 'room-1' cannot begin: start"
+        ):
             await session.start(Agent(instructions="Serve."))
         return asyncio.get_running_loop().time() - began
 
