@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnfsm.fsm.audit.properties import broken_properties
 
-from .clock import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
+from .clock import DeadlockError, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
 from .pump_walk import play_path
 from .schedules import PermutedLoop
 
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
+    "DeadlockError",
     "Heard",
     "LiveStage",
-    "NothingLeft",
     "Outcome",
     "PermutedLoop",
     "Played",

@@ -14,7 +14,7 @@ from contextvars import Context
 from typing import Any, TypeVar
 
 __all__ = [
-    "NothingLeft",
+    "DeadlockError",
     "VirtualClock",
     "VirtualLoop",
     "VirtualTimeError",
@@ -36,7 +36,7 @@ class VirtualTimeError(RuntimeError):
     """The program cannot continue in virtual time."""
 
 
-class NothingLeft(VirtualTimeError):
+class DeadlockError(VirtualTimeError):
     """No callback is ready, no timer is set and no thread works: the program would hang forever."""
 
 
@@ -163,7 +163,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         thread_timeout: The maximum length of work in a thread, in real seconds.
 
     Raises:
-        NothingLeft: A real loop would hang forever.
+        DeadlockError: A real loop would hang forever.
         VirtualTimeLimit: `limit` or `spins` was exceeded.
 
     Example:
@@ -264,7 +264,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     ) -> list[tuple[selectors.SelectorKey, int]]:
         events = select(self._thread_timeout)
         if not events:
-            raise NothingLeft(
+            raise DeadlockError(
                 f"a thread did not answer within {self._thread_timeout:g} real seconds "
                 f"at t={self.clock.now:.3f}"
             )
@@ -273,7 +273,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _jump(self, timeout: float | None) -> None:
         now = self.clock.now
         if timeout is None:
-            raise NothingLeft(f"nothing left to happen at t={now:.3f}: {self._pending()}")
+            raise DeadlockError(f"nothing left to happen at t={now:.3f}: {self._pending()}")
         # asyncio dropped cancelled timers from the head before it computed the timeout
         when = self._scheduled[0].when()  # type: ignore[attr-defined]
         if when > self._limit:
@@ -319,7 +319,7 @@ def run(
         Its result.
 
     Raises:
-        NothingLeft: A real loop would hang forever.
+        DeadlockError: A real loop would hang forever.
         VirtualTimeLimit: It takes longer than `limit`.
 
     Example:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from turnfsm.runtime.testing import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeLimit, run
+from turnfsm.runtime.testing import DeadlockError, VirtualClock, VirtualLoop, VirtualTimeLimit, run
 
 
 def test_an_hour_of_sleep_takes_no_time() -> None:
@@ -128,7 +128,7 @@ def test_a_silent_thread_is_reported() -> None:
             await asyncio.Event().wait()
 
     task = loop.create_task(wait())
-    with pytest.raises(NothingLeft, match=r"did not answer within 0\.05 real seconds"):
+    with pytest.raises(DeadlockError, match=r"did not answer within 0\.05 real seconds"):
         loop.run_until_complete(task)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -143,7 +143,7 @@ def test_a_hang_is_an_error_that_names_the_task() -> None:
         await asyncio.sleep(3)
         await asyncio.Event().wait()
 
-    with pytest.raises(NothingLeft, match=r"nothing left to happen at t=3\.000.*hang_here"):
+    with pytest.raises(DeadlockError, match=r"nothing left to happen at t=3\.000.*hang_here"):
         run(hang_here())
 
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing import (
         REQUEST_FORMATS,
         Call,
+        DeadlockError,
         Heard,
         LiveStage,
-        NothingLeft,
         Outcome,
         PermutedLoop,
         Played,
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
+    "DeadlockError",
     "Heard",
     "LiveStage",
-    "NothingLeft",
     "Outcome",
     "PermutedLoop",
     "Played",
