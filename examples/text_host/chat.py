@@ -153,7 +153,7 @@ class Chat:
         if not taken:
             return  # the flow ignores it, or takes it later
         task = len(self._items)  # it only has to differ from turn to turn
-        conductor.turn_begun(task, ())
+        conductor.turn_started(task, ())
         conductor.stop_older_replies()
         said = self._add("utterance", Message("user", turn.new_transcript))
         reply = self._new()

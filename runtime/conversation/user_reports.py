@@ -426,7 +426,7 @@ class UserReports:
         carried, self._carried_commit = self._carried_commit, False
         return carried
 
-    def turn_begun(self, task: Hashable, items: Iterable[str]) -> None:
+    def turn_started(self, task: Hashable, items: Iterable[str]) -> None:
         """The task that answers the committed turn has begun. Posts nothing.
 
         Args:

@@ -161,7 +161,7 @@ class Hearing:
         conductor.utterance.post("turn_decided")
         if taken:
             self.committed = turn
-            conductor.turn_begun(turn, ())
+            conductor.turn_started(turn, ())
         self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)
         conductor.decision_over(cancelled=False)
         return taken

@@ -162,7 +162,7 @@ class GovernedActivity(ProducingActivity):
             self.turn_decided()
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
-            self._conductor.turn_begun(task, self._item_ids)
+            self._conductor.turn_started(task, self._item_ids)
             task.add_done_callback(self._conductor.turn_task_ended)
         return committed
 
