@@ -266,7 +266,7 @@ class Chat:
                 self._add("said", Message("agent", " ".join(shown)))
                 whole = not (reply.interrupted or reply.failed)
                 conductor.reply_heard(reply.id, whole=whole)
-            conductor.floor_returned(reply)
+            conductor.floor_released(reply)
 
     def _messages(self, reply: Reply) -> list[Message]:
         """What the model is asked with: the agenda says what belongs into it."""

@@ -60,7 +60,7 @@ class Reply:
 
     def end(self, *, step: bool = False) -> None:
         if step:
-            self.conductor.floor_returned(self)
+            self.conductor.floor_released(self)
         elif not self.finished:
             self.finished = True
             self.conductor.speech_over(self, failed=self.failed)

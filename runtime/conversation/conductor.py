@@ -222,7 +222,7 @@ class Conductor(UserReports):
         if (step := self.floor.output_known(speech, output)) is not None:
             self.host.output_known(step)
 
-    def floor_returned(self, speech: Speech) -> None:
+    def floor_released(self, speech: Speech) -> None:
         """The step of this speech returns the floor. Posts `step_finished`."""
         step = self.floor.leave(speech)
         if speech.interrupted:

@@ -140,7 +140,7 @@ class Speech(Protocol):
 
         Args:
             step: Only for the step that holds the floor; its playout counts as ended.
-                `Conductor.floor_returned` follows.
+                `Conductor.floor_released` follows.
         """
 
 

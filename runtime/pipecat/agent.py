@@ -302,7 +302,7 @@ class PipecatAgent:
         if self._heard == step.id:
             whole = not (reply.interrupted or reply.failed)
             self._conductor.reply_heard(reply.id, whole=whole)
-        self._conductor.floor_returned(reply)
+        self._conductor.floor_released(reply)
         if reply.interrupted or not reply.calls:
             self._results_there(reply)
 

@@ -50,7 +50,7 @@ class GovernedActivity(ProducingActivity):
         previous = self.__dict__.get("_current_speech")
         self.__dict__["_current_speech"] = handle
         if previous is not None and previous is not handle:
-            self._conductor.floor_returned(govern(previous, self._conductor))
+            self._conductor.floor_released(govern(previous, self._conductor))
         if handle is not None:
             governed = govern(handle, self._conductor)
             output = self.output if governed.output is UNKNOWN else governed.output
