@@ -63,7 +63,7 @@ class Reply:
             self.conductor.floor_released(self)
         elif not self.finished:
             self.finished = True
-            self.conductor.speech_over(self, failed=self.failed)
+            self.conductor.speech_finished(self, failed=self.failed)
 
 
 class Screen:

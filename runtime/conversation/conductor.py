@@ -253,7 +253,7 @@ class Conductor(UserReports):
             speech.end()  # its calls have ended, so it need not wait for other speeches
         self._moved()
 
-    def speech_over(self, speech: Speech, *, failed: bool = False) -> None:
+    def speech_finished(self, speech: Speech, *, failed: bool = False) -> None:
         """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
         waited for it.
 
@@ -264,7 +264,7 @@ class Conductor(UserReports):
         self.floor.over(speech)
         self.host.sayings.over(speech)
         self.replies.over(speech, failed=failed)
-        asyncio.get_running_loop().call_soon(self.turns.speech_over, speech)
+        asyncio.get_running_loop().call_soon(self.turns.speech_finished, speech)
 
     def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
         """Code has interrupted a speech. Posts nothing.

@@ -135,7 +135,7 @@ class Speech(Protocol):
         """Disallow interruptions until this hold is released. Holds are counted."""
 
     def end(self, *, step: bool = False) -> None:
-        """Stop waiting for its remaining work, which keeps running. `Conductor.speech_over`
+        """Stop waiting for its remaining work, which keeps running. `Conductor.speech_finished`
         follows.
 
         Args:

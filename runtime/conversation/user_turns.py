@@ -329,7 +329,7 @@ class UserTurns:
             if turn.speech is speech:
                 turn.cut_by = by
 
-    def speech_over(self, speech: Speech) -> None:
+    def speech_finished(self, speech: Speech) -> None:
         """A speech has ended."""
         self._answers.pop(speech.id, None)
         for turn in self._asked:

@@ -89,4 +89,4 @@ class Reply:
             self._leave(self)
         elif not self.finished:
             self.finished = True
-            self._conductor.speech_over(self, failed=self.failed)
+            self._conductor.speech_finished(self, failed=self.failed)

@@ -69,7 +69,7 @@ class GovernedActivity(ProducingActivity):
         super()._schedule_speech(speech, priority, force)
         self._conductor.speech_scheduled(asyncio.current_task(), governed, self)
         if governed.done():
-            self._conductor.speech_over(governed, failed=governed.failed)
+            self._conductor.speech_finished(governed, failed=governed.failed)
 
     # -- speculation
 

@@ -139,7 +139,7 @@ class GovernedHandle(SpeechHandle):
 
     def _mark_done(self, error: BaseException | None = None) -> None:
         super()._mark_done(error)
-        self._conductor.speech_over(self, failed=self.failed)
+        self._conductor.speech_finished(self, failed=self.failed)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step. A step index means RunContext.wait_for_playout,
