@@ -209,12 +209,12 @@ class Agent(Protocol):
 
     @property
     def deciding(self) -> bool:
-        """The end of the user's turn is being decided. `Conductor.decision_over` follows."""
+        """The end of the user's turn is being decided. `Conductor.endpointing_finished` follows."""
 
     @property
     def answer_pending(self) -> bool:
         """A transcript may still be committed, or a realtime model may answer by itself.
-        `Conductor.decision_over` follows."""
+        `Conductor.endpointing_finished` follows."""
 
     @property
     def user_silent(self) -> bool:

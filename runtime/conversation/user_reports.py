@@ -224,7 +224,7 @@ class UserReports:
         if not final and "interim_transcript" in self.turn.flow.triggers:
             self._post("interim_transcript")
 
-    def decision_over(self, *, cancelled: bool) -> None:
+    def endpointing_finished(self, *, cancelled: bool) -> None:
         """Endpointing has ended, or it is known whether a realtime model answers. Posts
         `endpointing_ended` if the flow has asked and nothing else is undecided.
 

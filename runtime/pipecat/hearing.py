@@ -79,7 +79,7 @@ class Hearing:
         if not first:
             return
         if decided:
-            self._conductor.decision_over(cancelled=True)
+            self._conductor.endpointing_finished(cancelled=True)
         self._conductor.outages.voice_started()
         self._conductor.user_started()
         self._conductor.utterance.voice_started()
@@ -121,7 +121,7 @@ class Hearing:
         decided, self._words = self.deciding, []
         self._conductor.utterance.post("cleared")
         if decided:
-            self._conductor.decision_over(cancelled=False)
+            self._conductor.endpointing_finished(cancelled=False)
 
     # -- turns
 
@@ -144,7 +144,7 @@ class Hearing:
         """It has ended."""
         decided, self._open = self.deciding, False
         if decided:
-            self._conductor.decision_over(cancelled=False)
+            self._conductor.endpointing_finished(cancelled=False)
 
     def commit(self, turn: Turn | None = None) -> bool:
         """The turn is complete. Ask the flow whether it may be answered now.
@@ -163,7 +163,7 @@ class Hearing:
             self.committed = turn
             conductor.turn_started(turn, ())
         self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)
-        conductor.decision_over(cancelled=False)
+        conductor.endpointing_finished(cancelled=False)
         return taken
 
     def take_committed(self) -> Turn | None:

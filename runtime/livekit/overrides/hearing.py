@@ -251,7 +251,7 @@ class HearingActivity(ArrivingActivity):
 
     def _decision_over(self, decision: asyncio.Task[None]) -> None:
         self._followed.discard(decision)
-        self._conductor.decision_over(cancelled=decision.cancelled())
+        self._conductor.endpointing_finished(cancelled=decision.cancelled())
 
     @property
     def commit_decision(self) -> asyncio.Task[None] | None:
