@@ -250,7 +250,7 @@ class Chat:
         try:
             if text is None:
                 answer = await self._model(self._messages(reply))
-                conductor.tokens_came()
+                conductor.tokens_received()
                 conductor.calls_known(reply, len(answer.calls))
                 for call in answer.calls:
                     self._call(reply, call)

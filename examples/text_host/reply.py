@@ -96,8 +96,8 @@ class Screen:
             seconds = len(line.split()) * self._pace
             if not shown:
                 conductor.start_playout(step.speech)
-            conductor.floor.text_came(step.speech, line)
-            if (held := conductor.floor.frame_came(step.speech, seconds)) is not None:
+            conductor.floor.text_received(step.speech, line)
+            if (held := conductor.floor.frame_received(step.speech, seconds)) is not None:
                 await held
             while not self._open.is_set():  # it may be paused again before this goes on
                 await self._open.wait()

@@ -326,9 +326,9 @@ class Conductor(UserReports):
         """The flow looks for pauses in the audio of a step."""
         return "between_sentences" in self.turn.flow.host_facts
 
-    def tokens_came(self) -> None:
+    def tokens_received(self) -> None:
         """The agent's `llm_node` has produced output."""
-        self.progress.tokens_came()
+        self.progress.tokens_received()
 
     def record(self, event: SessionEvent) -> None:
         """Add a note to the journal."""

@@ -144,7 +144,7 @@ class Floor:
         """Seconds since the current playout started; 0 if nothing is playing."""
         return time.time() - self._since if self._playing is not None else 0.0
 
-    def frame_came(
+    def frame_received(
         self, speech: Speech, seconds: float, sound: Sound | None = None
     ) -> Awaitable[None] | None:
         """A frame of a speech has arrived.
@@ -169,10 +169,10 @@ class Floor:
             return None
         return self._held_back(gate, seconds)
 
-    def text_came(self, speech: Speech, text: str) -> None:
+    def text_received(self, speech: Speech, text: str) -> None:
         """Text of a speech has arrived."""
         if self.step is not None and self.step.speech is speech:
-            self.step.saying.text_came(text)
+            self.step.saying.text_received(text)
 
     async def _held_back(self, gate: Gate, seconds: float) -> None:
         await gate.pass_on()

@@ -82,7 +82,7 @@ class Outages:
 
     # -- audio
 
-    def frame_came(self) -> None:
+    def frame_received(self) -> None:
         """A frame of the user's audio has arrived."""
         self._frame_at = self._clock()
         if self._stopped:
@@ -120,7 +120,7 @@ class Outages:
         if self._due is None:
             self._due = asyncio.get_running_loop().call_later(TRANSCRIPT_LIMIT, self._is_missing)
 
-    def transcript_came(self) -> None:
+    def transcript_received(self) -> None:
         """A transcript has arrived, interim or final."""
         self._voice = None
         if self._due is not None:

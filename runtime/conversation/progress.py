@@ -42,7 +42,7 @@ class Progress:
             self._timer.cancel()
             self._timer = None
 
-    def tokens_came(self) -> None:
+    def tokens_received(self) -> None:
         """The model has produced something."""
         self._came = True
         self._last = asyncio.get_running_loop().time()

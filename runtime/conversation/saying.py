@@ -29,7 +29,7 @@ class Saying:
     Example:
         >>> from turnfsm.runtime.conversation.saying import Saying
         >>> saying = Saying()
-        >>> saying.text_came("At eight. Shall I book it?")
+        >>> saying.text_received("At eight. Shall I book it?")
         >>> saying.audio_came(3.0)
         >>> saying.asks
         False
@@ -41,7 +41,7 @@ class Saying:
         self._seconds = self._heard = 0.0
         self._since: float | None = None
 
-    def text_came(self, text: str) -> None:
+    def text_received(self, text: str) -> None:
         """Add text."""
         self._text += text
 

@@ -188,17 +188,17 @@ class PipecatAgent:
         """The step that holds the floor."""
         return self._conductor.floor.step
 
-    def tokens_came(self) -> None:
+    def tokens_received(self) -> None:
         """The model has begun to respond, or has produced output."""
         if (step := self.step) is not None:
             self._begun = step.id
-            self._conductor.tokens_came()
+            self._conductor.tokens_received()
 
-    def text_came(self, text: str) -> None:
+    def text_received(self, text: str) -> None:
         """The model has produced text."""
-        self.tokens_came()
+        self.tokens_received()
         if self.step is not None and self._conductor.needs_text:
-            self._conductor.floor.text_came(self.step.speech, text)
+            self._conductor.floor.text_received(self.step.speech, text)
 
     def response_ended(self, id: str, calls: int) -> None:
         """The model's response for a step is complete, with this number of calls."""

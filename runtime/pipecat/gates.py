@@ -140,9 +140,9 @@ class ModelGate(Gate):
             case LLMFullResponseStartFrame() if down:
                 step = self._agent.step
                 self._step, self._calls = step.id if step is not None else "", 0
-                self._agent.tokens_came()
+                self._agent.tokens_received()
             case LLMTextFrame() if down:
-                self._agent.text_came(frame.text)
+                self._agent.text_received(frame.text)
             case FunctionCallsStartedFrame() if down:
                 self._calls += len(frame.function_calls)
                 for call in frame.function_calls:

@@ -101,7 +101,7 @@ class Hearing:
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
-        self._conductor.outages.transcript_came()
+        self._conductor.outages.transcript_received()
         self._conductor.transcript_received(" ".join([*self._words, text]), final=final)
         if not final:
             self._conductor.utterance.post("interim_transcript")

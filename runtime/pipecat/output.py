@@ -97,7 +97,7 @@ class Tap(BaseAudioFilter):
             if not step.gate.passed:
                 self._conductor.start_playout(step.speech)
             seconds = len(audio) / self._per_second
-            held = self._conductor.floor.frame_came(step.speech, seconds)
+            held = self._conductor.floor.frame_received(step.speech, seconds)
             if held is not None:
                 await held
         await self._open.wait()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("virtual_time")
 
 def saying(text: str, seconds: float = 4.0) -> Saying:
     one = Saying()
-    one.text_came(text)
+    one.text_received(text)
     one.audio_came(seconds)
     one.begin()
     return one
@@ -102,7 +102,7 @@ async def _ends(one: Saying, seconds: float) -> list[float]:
 
 async def test_a_sentence_ends_where_the_voice_pauses_near_its_share_of_the_letters() -> None:
     one = Saying()
-    one.text_came("We have a table, at eight. Shall I book it?")
+    one.text_received("We have a table, at eight. Shall I book it?")
     one.audio_came(4.0, sound((1.2, 9000), (0.2, 0), (1.4, 9000), (0.3, 0), (0.9, 9000)))
     one.begin()
     assert await _ends(one, 3.9) == [pytest.approx(2.85, abs=0.06)]
@@ -111,7 +111,7 @@ async def test_a_sentence_ends_where_the_voice_pauses_near_its_share_of_the_lett
 async def test_a_full_stop_at_which_the_voice_goes_on_is_no_end() -> None:
     """As after an abbreviation."""
     one = Saying()
-    one.text_came("It is with Dr. Who. Shall I book it? He is in the next room but one today.")
+    one.text_received("It is with Dr. Who. Shall I book it? He is in the next room but one today.")
     one.audio_came(8.0, sound((3.9, 9000), (0.3, 0), (3.8, 9000)))
     one.begin()
     assert await _ends(one, 7.9) == [pytest.approx(3.95, abs=0.06)]

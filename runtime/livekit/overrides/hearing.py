@@ -125,7 +125,7 @@ class HearingActivity(ArrivingActivity):
     # -- the user
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
-        self._conductor.outages.frame_came()
+        self._conductor.outages.frame_received()
         speech: Any = self._current_speech  # it has the floor, so it is governed
         if speech is None or not speech.held_by_tools:
             super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms

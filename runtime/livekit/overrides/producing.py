@@ -73,12 +73,12 @@ class ProducingActivity(RequestingActivity):
         needs_text, needs_sound = self._conductor.needs_text, self._conductor.needs_sound
 
         def says(text: str) -> None:
-            floor.text_came(speech, text)
+            floor.text_received(speech, text)
 
         def comes(frame: rtc.AudioFrame) -> Awaitable[None] | None:
             rate = frame.sample_rate * frame.num_channels
             sound = Sound(frame.data, rate) if needs_sound else None
-            return floor.frame_came(speech, frame.duration, sound)
+            return floor.frame_received(speech, frame.duration, sound)
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def forward(**how: Any) -> Any:

@@ -111,7 +111,7 @@ class RequestingActivity(HearingActivity):
 
     def stream_came(self, first_text: bool) -> None:
         """The `llm_node` of a speech has produced something; `first_text`: its first text."""
-        self._conductor.tokens_came()
+        self._conductor.tokens_received()
         speech = current_speech()
         if first_text and speech is not None:
             self._conductor.record(ReplyText(speech.id))
