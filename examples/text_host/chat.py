@@ -251,7 +251,7 @@ class Chat:
             if text is None:
                 answer = await self._model(self._messages(reply))
                 conductor.tokens_received()
-                conductor.calls_known(reply, len(answer.calls))
+                conductor.calls_received(reply, len(answer.calls))
                 for call in answer.calls:
                     self._call(reply, call)
                 text = answer.text

@@ -213,7 +213,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "result_moot": ResultMoot,
     "reply_asked": ReplyAsked,
     "request_sent": RequestSent,
-    "calls_known": CallsKnown,
+    "calls_received": CallsKnown,
     "reply_heard": ReplyHeard,
     "reply_ended": ReplyEnded,
 }

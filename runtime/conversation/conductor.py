@@ -362,9 +362,9 @@ class Conductor(UserReports):
         if "reply_ready" in self.turn.flow.triggers:
             self._post("reply_ready", step.id)
 
-    def calls_known(self, speech: Speech, calls: int) -> None:
+    def calls_received(self, speech: Speech, calls: int) -> None:
         """The `llm_node` of a reply has ended, with this number of calls. Posts nothing."""
-        self.replies.calls_known(speech, calls)
+        self.replies.calls_received(speech, calls)
 
     @property
     def _look_every(self) -> float:

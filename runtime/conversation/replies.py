@@ -108,7 +108,7 @@ class Replies:
             named = [o.id for o in results if o.id in instructions]
         self._log.add(RequestSent(speech.id, shown, named, answers, unanswered))
 
-    def calls_known(self, speech: Speech, calls: int) -> None:
+    def calls_received(self, speech: Speech, calls: int) -> None:
         """The model has answered a reply's last request, with this number of calls."""
         self._log.add(CallsKnown(speech.id, calls))
 

@@ -203,7 +203,7 @@ class PipecatAgent:
     def response_ended(self, id: str, calls: int) -> None:
         """The model's response for a step is complete, with this number of calls."""
         if (step := self.step) is not None and step.id == id:
-            self._conductor.calls_known(step.speech, calls)
+            self._conductor.calls_received(step.speech, calls)
 
     def heard(self) -> None:
         """The step starts to play."""

@@ -122,7 +122,7 @@ class RequestingActivity(HearingActivity):
         """The `llm_node` of a speech has ended; `calls`: the number of tool calls."""
         speech = current_speech()
         if isinstance(speech, GovernedHandle):
-            self._conductor.calls_known(speech, calls)
+            self._conductor.calls_received(speech, calls)
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
         speech, replies = govern(handle, self._conductor), self._conductor.replies
