@@ -203,7 +203,7 @@ class HostFacts:
 
     def _too_few_words(self, setup: Setup) -> bool:
         step, least = self._floor.step, self._session.settings.min_words
-        if step is None or not setup.hears_words or setup.manual_turns:
+        if step is None or not setup.has_stt or setup.manual_turns:
             return False
         goes_on = step.speech.interruptible and not step.speech.interrupted
         return goes_on and len(words_of(self._turns.with_deferred(""))) < least

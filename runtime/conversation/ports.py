@@ -73,7 +73,7 @@ class Setup:
     that is asked for each reply.
 
     Attributes:
-        hears_words: It has an STT.
+        has_stt: It has an STT.
         manual_turns: Only the application commits turns.
         commits_audio: A turn is all audio since the previous turn, as with a realtime model.
         keeps_context: A realtime model that stores the conversation itself, with every reply that
@@ -83,7 +83,7 @@ class Setup:
         overlaps: A realtime model that decides itself whether to speak while the user speaks.
     """
 
-    hears_words: bool = True
+    has_stt: bool = True
     manual_turns: bool = False
     commits_audio: bool = False
     keeps_context: bool = False

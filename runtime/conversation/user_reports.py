@@ -147,7 +147,7 @@ class UserReports:
         if agent is None:
             return False
         setup = agent.setup
-        return setup.hears_words and not setup.manual_turns
+        return setup.has_stt and not setup.manual_turns
 
     @property
     def min_duration(self) -> float:

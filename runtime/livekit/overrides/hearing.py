@@ -71,7 +71,7 @@ class HearingActivity(ArrivingActivity):
                 committed = self._leave_words(recognition)
             recognition.leave()
             self._conductor.hearing_ends()
-        if self.hears_words and self._conductor.user_speaks:
+        if self.has_stt and self._conductor.user_speaks:
             self._conductor.utterance.post("passed_on")
         if committed:
             self._conductor.carry_commit()
@@ -153,7 +153,7 @@ class HearingActivity(ArrivingActivity):
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
-        if self.hears_words:
+        if self.has_stt:
             self._conductor.outages.voice_started()
         if self.manual_turns and not self._conductor.voice_holds_output:
             self._user_silence_event.set()  # LiveKit would wait for the end of speech
@@ -162,7 +162,7 @@ class HearingActivity(ArrivingActivity):
             self._decision.cancel()
         cast(Any, self.session).follow_options()
         self._conductor.user_started()
-        if self.hears_words:
+        if self.has_stt:
             self._conductor.utterance.voice_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
@@ -170,7 +170,7 @@ class HearingActivity(ArrivingActivity):
         self._conductor.outages.voice_ended()
         if ev is None and self._turn_detection == "stt":
             self._conductor.utterance.post("stt_ended")
-        elif self.hears_words:
+        elif self.has_stt:
             self._conductor.utterance.voice_ended()
         self._conductor.user_stopped()
 
@@ -207,12 +207,12 @@ class HearingActivity(ArrivingActivity):
         self._conductor.utterance.post("turn_decided")
 
     @property
-    def hears_words(self) -> bool:
+    def has_stt(self) -> bool:
         """This agent has an STT."""
         return self.stt is not None and self._rt_session is None
 
     def _waits_for(self, question: Question) -> bool:
-        return self.hears_words and self._conductor.utterance.ask(question)
+        return self.has_stt and self._conductor.utterance.ask(question)
 
     @property
     def user_silent(self) -> bool:
@@ -267,7 +267,7 @@ class HearingActivity(ArrivingActivity):
     @property
     def _commit_may_bring_words(self) -> bool:
         """False if a VAD has detected no speech since the last committed transcript."""
-        if self.vad is None or not self.hears_words or self.uncommitted_words:
+        if self.vad is None or not self.has_stt or self.uncommitted_words:
             return True
         return self._conductor.utterance.due or not self._conductor.utterance.ask("turn_whole")
 
@@ -280,7 +280,7 @@ class HearingActivity(ArrivingActivity):
     def setup(self) -> Setup:
         """How this agent hears the user, and what kind of model it has."""
         return Setup(
-            hears_words=self.hears_words,
+            has_stt=self.has_stt,
             manual_turns=self.manual_turns,
             commits_audio=self.commits_audio,
             keeps_context=self.model_keeps_context,
