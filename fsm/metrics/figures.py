@@ -17,7 +17,7 @@ from .speech import ticks_of
 from .values import (
     CAUSES,
     Blip,
-    Cut,
+    InterruptedSpeech,
     Interruption,
     LimitReached,
     Overlap,
@@ -25,7 +25,7 @@ from .values import (
     Reported,
     Response,
     Silence,
-    StateHeld,
+    StateDuration,
     ToolEnd,
     TurnEnd,
     Value,
@@ -230,7 +230,7 @@ class Figures:
         """For each state the length of each stay, in seconds."""
         held: dict[str, list[float]] = {}
         for value in self.values:
-            if isinstance(value, StateHeld):
+            if isinstance(value, StateDuration):
                 held.setdefault(value.state, []).append(value.seconds)
         return {state: tuple(seconds) for state, seconds in held.items()}
 
@@ -245,7 +245,9 @@ class Figures:
 
     @property
     def _cuts(self) -> Counter[str]:
-        return Counter(value.outcome for value in self.values if isinstance(value, Cut))
+        return Counter(
+            value.outcome for value in self.values if isinstance(value, InterruptedSpeech)
+        )
 
 
 def measure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turnfsm.fsm.journal import Entry
 
-from .values import Blip, Cut, Interruption, Overlap, Value
+from .values import Blip, InterruptedSpeech, Interruption, Overlap, Value
 
 __all__ = ["BLIP", "HEARD", "YIELD", "FloorTimes"]
 
@@ -73,7 +73,7 @@ class FloorTimes:
         if self._cut is None:
             self._heard_before = 0.0
         else:
-            out.append(Cut(self._cut, "resumed"))
+            out.append(InterruptedSpeech(self._cut, "resumed"))
             if self._interrupting is not None:
                 out.append(Interruption(self._interrupting, "resumed", self._stopped))
             self._cut = self._interrupting = self._stopped = None
@@ -101,9 +101,9 @@ class FloorTimes:
         """The interrupted speech does not resume; the application may have interrupted it."""
         assert self._cut is not None
         if self._words or trigger in _BY_USER:
-            out.append(Cut(self._cut, "interrupted"))
+            out.append(InterruptedSpeech(self._cut, "interrupted"))
         elif paused:
-            out.append(Cut(self._cut, "given_up"))
+            out.append(InterruptedSpeech(self._cut, "given_up"))
         if self._interrupting is not None:
             out.append(Interruption(self._interrupting, "interrupted", self._stopped))
         if trigger and self._heard_before < BLIP:

@@ -25,14 +25,14 @@ from .floor import FloorTimes
 from .quiet import QuietTimes
 from .turns import TurnTimes
 from .values import (
+    AgentSilence,
     LimitReached,
     Part,
-    Quiet,
     Refusal,
     Reported,
     Response,
     Silence,
-    StateHeld,
+    StateDuration,
     Value,
 )
 
@@ -94,7 +94,7 @@ class Follower:
         """The values that the end of the journal completes."""
         out: list[Value] = []
         if self._state:
-            out.append(StateHeld(self._since, self._state, self._now - self._since))
+            out.append(StateDuration(self._since, self._state, self._now - self._since))
         for tracker in self._trackers:
             tracker.end(self._now, out)
         return self._complete(out)
@@ -108,7 +108,7 @@ class Follower:
         if not self._state:
             self._state, self._since = verdict.state, now
         if verdict.dest != self._state:
-            out.append(StateHeld(self._since, self._state, now - self._since))
+            out.append(StateDuration(self._since, self._state, now - self._since))
             self._state, self._since = verdict.dest, now
 
     def _counts(self, refused: Refused) -> bool:
@@ -116,7 +116,7 @@ class Follower:
 
     def _complete(self, values: list[Value]) -> list[Value]:
         """Add the silences, and the parts of the responses."""
-        quiet = [value for value in values if isinstance(value, Quiet)]
+        quiet = [value for value in values if isinstance(value, AgentSilence)]
         parts = [part for value in quiet for part in value.parts]
         for number, value in enumerate(values):
             if isinstance(value, Response):
@@ -146,7 +146,7 @@ def parts_of(response: Response, quiet: Iterable[Part]) -> tuple[tuple[str, floa
     return tuple((cause, round(seconds, 6)) for cause, seconds in spent.items())
 
 
-def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:
+def silences_in(quiet: AgentSilence, longer_than: float) -> Iterator[Silence]:
     """The spans in which the user said nothing either."""
     run: list[Part] = []
     for part in (*quiet.parts, None):
@@ -175,7 +175,7 @@ def values_of(
         >>> from turnfsm import read_journal
         >>> from turnfsm.metrics import values_of
         >>> next(values_of(read_journal("journal.jsonl")))
-        StateHeld(at=0.0, state='listening', seconds=2.7)
+        StateDuration(at=0.0, state='listening', seconds=2.7)
     """
     header = journal.header
     known = timers if timers is not None else header.timers or TURN_TIMERS

@@ -125,7 +125,7 @@ def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
             return latency, *(Measurement(part, s, (("part", of),)) for of, s in value.parts)
         case values.Interruption():
             return _interruption(value)
-        case values.StateHeld(state=state, seconds=seconds):
+        case values.StateDuration(state=state, seconds=seconds):
             return (Measurement("turnfsm.state.duration", seconds, (("state", state),)),)
         case values.Silence():
             cause = (("cause", value.cause),)

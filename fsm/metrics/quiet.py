@@ -19,7 +19,7 @@ from turnfsm.fsm.verdicts import Refused
 
 from .floor import HEARD
 from .trouble import Trouble
-from .values import Cause, Part, Quiet, Value
+from .values import AgentSilence, Cause, Part, Value
 
 __all__ = ["QuietTimes"]
 
@@ -283,7 +283,7 @@ class QuietTimes:
             self._close(self._open, now)
         parts, self._parts, self._open = self._parts, [], None
         if parts:
-            out.append(Quiet(tuple(self._told(part, end) for part, end in parts)))
+            out.append(AgentSilence(tuple(self._told(part, end) for part, end in parts)))
         for known in (self._worded, self._voices):
             for utterance in [n for n in known if n != self._utterance]:
                 del known[utterance]

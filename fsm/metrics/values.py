@@ -10,20 +10,20 @@ from turnfsm.fsm.journal import SessionEvent
 
 __all__ = [
     "CAUSES",
+    "AgentSilence",
     "Blip",
     "Cause",
-    "Cut",
+    "InterruptedSpeech",
     "Interruption",
     "LimitReached",
     "LongWait",
     "Overlap",
     "Part",
-    "Quiet",
     "Refusal",
     "Reported",
     "Response",
     "Silence",
-    "StateHeld",
+    "StateDuration",
     "ToolEnd",
     "TurnEnd",
     "Value",
@@ -98,7 +98,7 @@ class Interruption:
 
 
 @attrs.frozen
-class Cut:
+class InterruptedSpeech:
     """The agent was interrupted while it was speaking.
 
     Attributes:
@@ -142,7 +142,7 @@ class Blip:
 
 
 @attrs.frozen
-class StateHeld:
+class StateDuration:
     """A stay in a state.
 
     Attributes:
@@ -275,7 +275,7 @@ class Part:
 
 
 @attrs.frozen
-class Quiet:
+class AgentSilence:
     """A silence of the agent.
 
     Attributes:
@@ -322,16 +322,16 @@ class Silence:
 Value: TypeAlias = (
     Response
     | Interruption
-    | Cut
+    | InterruptedSpeech
     | Overlap
     | Blip
-    | StateHeld
+    | StateDuration
     | Refusal
     | LimitReached
     | TurnEnd
     | ToolEnd
     | LongWait
-    | Quiet
+    | AgentSilence
     | Silence
     | Reported
 )

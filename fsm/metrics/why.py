@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Closed, Journal, Note
 
 from .follower import SILENCE, event_of, silences_in, values_of
-from .values import Cause, Part, Quiet, Silence
+from .values import AgentSilence, Cause, Part, Silence
 
 __all__ = ["Explanation", "explain", "explain_at", "how_it_ended"]
 
@@ -98,7 +98,7 @@ def explain_at(journal: Journal, at: float, flow: Flow | None = None) -> Explana
     """
     end = 0.0
     for value in values_of(journal):
-        if not isinstance(value, Quiet):
+        if not isinstance(value, AgentSilence):
             continue
         start = value.parts[0].start
         if at < start:
