@@ -95,6 +95,7 @@ class Trigger:
     Attributes:
         is_: What it means, in one sentence; the key ``is`` in YAML.
         of: The scope that it belongs to. Once that scope is over, the trigger changes nothing.
+        rpc: The RPC method with which a participant of the room posts it.
         kind: ``request`` or ``event``. A refused request must not be carried out.
 
     Example:
@@ -107,6 +108,11 @@ class Trigger:
     of: str | None = doc(
         "The scope that the trigger belongs to. Once this scope is over, the trigger is stale: it "
         "changes nothing.",
+        default=None,
+    )
+    rpc: str | None = doc(
+        "The RPC method with which a participant of the room posts it, such as the page of the "
+        "user. Only on LiveKit.",
         default=None,
     )
     kind: Literal["request", "event"] = loaded(default="event")

@@ -1,4 +1,4 @@
-"""Your own host: what a framework must provide so that a flow can govern its turns.
+"""A host of your own: what a framework must provide so that a flow can govern its turns.
 
 Write the protocols `Session`, `Agent`, `Speech` and `Output` for your framework. `govern` puts a
 flow in charge of the session, and returns the `Conductor`, to which you report what happens.

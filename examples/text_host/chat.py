@@ -1,4 +1,4 @@
-"""Your own host: a text chat over asyncio streams whose turns follow a flow.
+"""A host of your own: a text chat over asyncio streams whose turns follow a flow.
 
 A line that the user types is an utterance. The agent's answer is shown sentence by sentence, at the
 pace of a reader. Tools run meanwhile, and the user may type at any time.

@@ -62,8 +62,16 @@ class _Names:
             yield from self._many((*path, "cleared_by"), "trigger", fact.cleared_by, timers)
 
     def triggers(self) -> Iterator[Finding]:
+        methods: dict[str, str] = {}
         for name, trigger in self.flow.triggers.items():
             yield from self._one(("triggers", name, "of"), "scope", trigger.of)
+            if trigger.rpc is None:
+                continue
+            if (other := methods.setdefault(trigger.rpc, name)) != name:
+                path: Path = ("triggers", name, "rpc")
+                message = f"the RPC method {quoted(trigger.rpc)} posts {quoted(other)} already"
+                remedy = "give each trigger a method of its own"
+                yield self.source.at(path, message, remedy, code="repeated")
 
     def actions(self) -> Iterator[Finding]:
         for name, action in self.flow.actions.items():

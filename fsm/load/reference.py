@@ -37,6 +37,7 @@ _TITLES = {
     "Confirm": "A confirmation of a tool",
     "Condition": "A condition on an argument",
     "Assurance": "An assurance",
+    "Button": "A button",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -36,6 +36,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "monologue": "max_speech speech_limit max_monologue",
             "hold": "on_hold holding park wait",
             "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
+            "button": "push_to_talk ptt talk_button",
             "extends": "base inherits inherit include",
             "is": _IS,
         }
@@ -68,7 +69,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "is": _IS,
         }
     ),
-    "Trigger": _words({"of": "scope fence", "is": _IS}),
+    "Trigger": _words({"of": "scope fence", "rpc": "method rpc_method call", "is": _IS}),
     "Fact": _words(
         {
             "set_by": "set sets true_by on",
@@ -99,6 +100,9 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "also": "phrases words",
             "until": "back resume ends",
         }
+    ),
+    "Button": _words(
+        {"press": "start down begin", "release": "end up commit", "cancel": "clear discard abort"}
     ),
     "NotHeard": _words({"say": "text speak says", "no_audio": "audio microphone muted deaf"}),
     "Confirm": _words(

@@ -12,6 +12,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.source import Source
 
+from .button import add_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .monologue import add_monologue
@@ -31,6 +32,7 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "never_silent": ("listening", add_never_silent),
     "not_heard": ("listening", add_not_heard),
     "hold": ("listening", add_hold),
+    "button": ("listening", add_button),
 }
 """Each section, with the state that it needs and the function that expands it."""
 

@@ -22,7 +22,7 @@ from turnfsm.fsm.flow import NEVER, Confirm, Names, Scope, Seconds, Texts, yaml_
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
-from .written import ONE_OR_MORE, SHORT, FlowFile, Hold, Monologue, NotHeard, WrittenState
+from .written import ONE_OR_MORE, SHORT, Button, FlowFile, Hold, Monologue, NotHeard, WrittenState
 
 __all__ = ["structure_as"]
 
@@ -48,6 +48,7 @@ _NOUNS = {
     "Confirm": "the confirmation",
     "Condition": "the condition",
     "Assurance": "'never_silent'",
+    "Button": "the button",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
@@ -176,6 +177,7 @@ def _as_field(kind: Any, value: Any) -> str:
         Expectation: "kind",
         Hold: "then",
         NotHeard: "say",
+        Button: "press",
         Confirm: "say",
     }.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""

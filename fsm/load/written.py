@@ -38,6 +38,7 @@ __all__ = [
     "ONE_OR_MORE",
     "SHORT",
     "Assurance",
+    "Button",
     "Filler",
     "FlowFile",
     "Group",
@@ -207,6 +208,23 @@ class NotHeard:
     )
 
 
+@attrs.frozen
+class Button:
+    """A button that the user holds while they speak."""
+
+    press: str = doc(
+        "The RPC method that the user's page calls when the button is pressed.",
+        default="start_turn",
+    )
+    release: str = doc(
+        "The RPC method for the release: the user's turn is committed.", default="end_turn"
+    )
+    cancel: str = doc(
+        "The RPC method that discards what the user has said since the press.",
+        default="cancel_turn",
+    )
+
+
 ONE_OR_MORE = (Transition, Filler, Reprompt)
 """A single one may be written without a list."""
 
@@ -333,6 +351,11 @@ class FlowFile:
     )
     not_heard: NotHeard | None = doc(
         "What the agent says if the user speaks and no transcript comes.", default=None
+    )
+    button: Button | None = doc(
+        "A button with which the user begins and ends a turn; {} takes the usual names of the RPC "
+        "methods. Only on LiveKit.",
+        default=None,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

@@ -43,6 +43,7 @@ __all__ = [
     "gives_timeout",
     "let_flow_hear",
     "shows_options_of",
+    "with_turn_detection",
 ]
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -52,6 +53,13 @@ _DISCARD = "discard_audio_if_uninterruptible"
 
 _DEPRECATED = {_TIMEOUT: (_TIMEOUT, "agent_false_interruption_timeout"), _DISCARD: (_DISCARD,)}
 """Deprecated arguments of the session, by the new argument with the same meaning."""
+
+_BEFORE_HANDLING = (
+    *("min_endpointing_delay", "max_endpointing_delay", "preemptive_generation"),
+    *("min_interruption_duration", "min_interruption_words", "allow_interruptions"),
+    *("resume_false_interruption", *_DEPRECATED[_TIMEOUT], _DISCARD),
+)
+"""Deprecated arguments that LiveKit does not read if `turn_handling` is given."""
 
 
 class VideoSampler(Protocol):
@@ -140,6 +148,22 @@ def shows_options_of(theirs: Callable[..., Any]) -> Callable[[_Method], _Method]
         return method
 
     return decorate
+
+
+def with_turn_detection(
+    flow: Flow, given: SessionOptions[Userdata_T]
+) -> SessionOptions[Userdata_T]:
+    """The arguments of the application, with the manual turn detection that the flow needs if they
+    name none."""
+    if flow.turn_detection != "manual" or "turn_detection" in given:
+        return given
+    handling = given.get("turn_handling", NOT_GIVEN)
+    if is_given(handling):
+        manual: TurnHandlingOptions = {"turn_detection": "manual", **handling}
+        return {**given, "turn_handling": manual}
+    if any(is_given(given.get(old, NOT_GIVEN)) for old in _BEFORE_HANDLING):
+        return {**given, "turn_detection": "manual"}
+    return {**given, "turn_handling": {"turn_detection": "manual"}}
 
 
 def let_flow_hear(

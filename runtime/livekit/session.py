@@ -35,6 +35,7 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
+from .button import Button
 from .known_tools import check_questions_about, parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .missing import require_livekit
@@ -44,8 +45,10 @@ from .options import (
     StartOptions,
     let_flow_hear,
     shows_options_of,
+    with_turn_detection,
 )
 from .overrides import LEFT_OUT, GovernedSession
+from .remote import RemoteTriggers
 from .reports import Reports
 from .restoring import restore
 from .seconds import Seconds
@@ -62,7 +65,7 @@ TurnEvents = (
 Handler = Callable[..., Any]
 
 
-class TurnSession(GovernedSession[Userdata_T]):
+class TurnSession(Button, GovernedSession[Userdata_T]):
     """Replaces `AgentSession`. It takes the same arguments, and the following.
 
     Args:
@@ -159,6 +162,8 @@ class TurnSession(GovernedSession[Userdata_T]):
             check_telemetry(telemetry), audit, publish_state, super(AgentSession, self).emit
         )
         self._room: rtc.Room | None = None
+        self._remote: RemoteTriggers | None = None
+        options = with_turn_detection(self._flow, options)
         super().__init__(**options)
         interruption = cast(MutableMapping[str, Any], self.options.interruption)
         let_flow_hear(self._flow, options, interruption)
@@ -262,6 +267,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._room = options.get("room") or self._room
         self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
         self._conductor.start()
+        self.close_until_pressed(self._flow)
         self._observers.report_verdicts(self._turn)
         self._life.runtime.start()
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
@@ -278,6 +284,8 @@ class TurnSession(GovernedSession[Userdata_T]):
                 "this livekit-agents does not let turnfsm govern its turns; "
                 "pip install 'turnfsm[livekit]' gives one that does"
             )
+        if self._room is not None:
+            self._remote = RemoteTriggers(self._turn, self._room)
         self._life.started()
         self._conductor.resumed()
         return result
@@ -311,6 +319,8 @@ class TurnSession(GovernedSession[Userdata_T]):
     async def session_closed(self) -> None:
         """LiveKit has closed the session: flush the store and the journal."""
         await super().session_closed()
+        if self._remote is not None:
+            self._remote.close()
         self._observers.end()
         if self._keeping is not None:
             await self._keeping.aclose()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from livekit.agents import function_tool
@@ -251,18 +252,12 @@ def test_a_patient_agent_asks_later_and_lets_the_caller_finish() -> None:
 
 
 def test_a_voice_without_the_button_changes_nothing_and_the_button_does() -> None:
-    def press(stage: Stage) -> None:
-        stage.session.interrupt()
-        stage.session.clear_user_turn()
-        stage.session.input.set_audio_enabled(True)
+    def post(trigger: str) -> Callable[[Stage], None]:
+        return lambda stage: cast(Any, stage.session).turn.post(trigger) and None
 
-    def release(stage: Stage) -> None:
-        stage.session.input.set_audio_enabled(False)
-        stage.session.commit_user_turn()
-
+    press, release = post("button_pressed"), post("button_released")
     user = asks_for_trains().says("not to you", at=4.0, duration=0.8).says("stop now", at=6.1)
     stage = stage_of("radio", user, turn_handling={"turn_detection": "manual"})
-    stage.at(0.1, lambda stage: stage.session.input.set_audio_enabled(False))
     stage.at(0.9, press).at(2.0, release).at(6.0, press).at(7.0, release)
     outcome = run(stage, 12.0)
     story, answer = outcome.heard

@@ -23,7 +23,23 @@ def stage(flow: object, **parts: Any) -> Stage:
     return Stage(session, **parts)
 
 
-@pytest.mark.parametrize("handling", [{}, {"turn_detection": "stt"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"turn_handling": {}},
+        {"turn_handling": {"interruption": {"min_words": 2}}},
+        {"min_interruption_words": 2},
+    ],
+)
+def test_push_to_talk_has_manual_turns_if_the_application_names_no_others(options: Any) -> None:
+    session: Any = TurnSession(flow="push_to_talk", vad=None, **options)
+    assert session.turn_detection == "manual"
+    assert session.options.interruption["min_words"] == (2 if "2" in str(options) else 0)
+    assert TurnSession(vad=None, turn_handling={"turn_detection": "stt"}).turn_detection == "stt"
+
+
+@pytest.mark.parametrize("handling", [{"turn_detection": None}, {"turn_detection": "stt"}])
 def test_push_to_talk_without_manual_turns_does_not_start(handling: Any) -> None:
     """The VAD would commit turns that no button has ended."""
     said = (
@@ -49,7 +65,7 @@ def test_a_flow_that_extends_push_to_talk_needs_the_same(tmp_path: Path) -> None
     mine = tmp_path / "mine.yaml"
     mine.write_text("flow: mine\nextends: push_to_talk\n")
     with pytest.raises(TurnfsmError, match="the flow 'mine' needs turn_detection='manual'"):
-        stage(mine).run(1.0)
+        stage(mine, turn_handling={"turn_detection": "vad"}).run(1.0)
     mine.write_text("flow: mine\nextends: push_to_talk\nturn_detection: null\n")
     assert stage(mine).run(1.0).errors == []
 

@@ -1,0 +1,56 @@
+"""Push to talk: the actions of the section `button`."""
+
+from __future__ import annotations
+
+import logging
+from asyncio import Future
+from typing import TYPE_CHECKING, Any
+
+from turnfsm.fsm import Flow
+from turnfsm.runtime.conversation.custom import turn_action
+from turnfsm.runtime.event import Event
+
+if TYPE_CHECKING:
+    from livekit.agents import AgentSession
+
+    _Base = AgentSession[Any]
+else:
+    _Base = object
+
+__all__ = ["Button"]
+
+logger = logging.getLogger("turnfsm")
+
+
+class Button(_Base):
+    """Opens and closes the user's microphone when the flow says so."""
+
+    def close_until_pressed(self, flow: Flow) -> None:
+        """The session starts: nothing is heard before the first press."""
+        if "open_microphone" in flow.actions:
+            self.input.set_audio_enabled(False)
+
+    @turn_action
+    def open_microphone(self, event: Event) -> None:
+        """Hear the user who has pressed the button, and nothing that was said before."""
+        self.clear_user_turn()
+        if (caller := event.data.get("caller")) is not None:
+            self.room_io.set_participant(caller)
+        self.input.set_audio_enabled(True)
+
+    @turn_action
+    def commit_turn(self, event: Event) -> None:
+        """Close the microphone, and commit what was said."""
+        self.input.set_audio_enabled(False)
+        self.commit_user_turn().add_done_callback(_log_failure)
+
+    @turn_action
+    def clear_turn(self, event: Event) -> None:
+        """Close the microphone, and discard what was said."""
+        self.input.set_audio_enabled(False)
+        self.clear_user_turn()
+
+
+def _log_failure(commit: Future[str]) -> None:
+    if not commit.cancelled() and (error := commit.exception()) is not None:
+        logger.warning("the user's turn was not committed: %s", error)
