@@ -1,4 +1,4 @@
-"""What a caller hears, on a stock AgentSession and on a TurnSession in the same run.
+"""What a caller notices, on a stock AgentSession and on a TurnSession in the same run.
 
 The session, the agent and its tool are real; the user, the model and the voice are scripted.
 """

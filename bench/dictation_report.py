@@ -60,23 +60,24 @@ PAGE = """\
 `python -m bench.dictation --docs --seed {seed} --count {count}` writes this page; do not edit it by
 hand. Without `--seed` each run draws new answers, and prints the seed.
 
-The agent has asked for a number of ten digits, or for yes or no. The caller answers: {count} times,
-each on `AgentSession` (livekit-agents {version}) with its own options, on one that waits for 2.2 s,
-and on `TurnSession`, where `session.turn.expect(...)` says what is asked for
+The agent has asked for a number of ten digits, or for yes or no, and the caller answers. {count}
+answers are played on `AgentSession` (livekit-agents {version}) with its default options, on an
+`AgentSession` with an endpointing delay of 2.2 s, and on `TurnSession`, where
+`session.turn.expect(...)` gives the expected value
 ([how it decides](flows.md#wait-for-what-the-user-is-asked-for)). Half of the answers are numbers in
-groups, with gaps of 0.7 to 2.0 s, and a filler now and then. Time is virtual. User, VAD, STT,
-model, TTS and output are those of the [kit](testing.md): the VAD reports the end of a voice after
-0.55 s; the STT gives an interim transcript 0.1 to 0.3 s after each word, revises one in ten, and
-gives the final one 0.2 to 0.5 s after the last word. The model needs 0.2 s, the TTS 0.1 s. No turn
-detector is used.
+groups, with gaps of 0.7 to 2.0 s, and a filler now and then. Time is virtual; user, VAD, STT,
+model, TTS and output are those of the [kit](testing.md). The VAD reports the end of speech after
+0.55 s. The STT gives an interim transcript 0.1 to 0.3 s after each word, revises one in ten, and
+gives the final one 0.2 to 0.5 s after the last word. The model needs 0.2 s, the TTS 0.1 s. There is
+no turn detector.
 
 {table}
 
-*Cut off*: a turn ended before the last word. *To answer*: from the last word until the agent is
-heard, with preemptive generation. A number that the caller does not finish is answered after `wait`
-({wait:g} s) of silence.
+*Cut off*: a turn ended before the last word. *To answer*: from the last word to the start of
+playout, with preemptive generation. A number that the caller does not finish is answered after
+`wait` ({wait:g} s) of silence.
 
-`AgentSession` answers as fast with its own options, as it does not wait for anything: its delay of
-0.5 s is over when the VAD reports the end of the voice. The price is that it cuts numbers off. A
-delay that cuts none off makes every answer slow.
+With its default options `AgentSession` answers as fast as `TurnSession`: its delay of 0.5 s is over
+when the VAD reports the end of speech. But it cuts numbers off. A delay that cuts none off makes
+every answer slow.
 """

@@ -98,12 +98,12 @@ def _goes_on(one: Seen) -> float | None:
 
 LEAVES = ("stop", "correction", "question", "request", "statement")
 FIGURES = (
-    Figure("talks on through backchannels", _share(["backchannel"]), 0.95, share=True),
+    Figure("continues through backchannels", _share(["backchannel"]), 0.95, share=True),
     Figure("... of these: usual phrases", _share(["backchannel"], rare=False), share=True),
     Figure("... of these: rare phrases", _share(["backchannel"], rare=True), share=True),
-    Figure("talks on through tics (um, er)", _share(["tic"]), share=True),
-    Figure("talks on through coughs", _share(["cough"]), share=True),
-    Figure("talks on through asides to somebody else", _share(["aside"]), share=True),
+    Figure("continues through tics (um, er)", _share(["tic"]), share=True),
+    Figure("continues through coughs", _share(["cough"]), share=True),
+    Figure("continues through asides to somebody else", _share(["aside"]), share=True),
     Figure("yields to interruptions", _share(LEAVES), 0.95, share=True),
     *(Figure(f"... of these: {kind}", _share([kind]), share=True) for kind in LEAVES),
     Figure("yield latency, median", _quantile(_stopped, _yielded, 0.5), 0.6),
@@ -169,41 +169,43 @@ PAGE = """\
 `python -m bench.overlap --docs --seed {seed} --count {count}` writes this page; do not edit it by
 hand. Without `--seed` each run draws new overlaps, and prints the seed.
 
-The agent talks for 9 to 12 s. Meanwhile the caller says something, or coughs: {count} times, each
-of them on `AgentSession` (livekit-agents {version}) with its own options, on `TurnSession`, and on
-`TurnSession(flow="overlap")` ([how it decides](flows.md#talk-through-backchannels)). Time is
-virtual. User, VAD, STT, model, TTS and output are those of the [kit](testing.md): the VAD reports
-the end of a voice after 0.55 s; the STT gives an interim transcript 0.1 to 0.3 s after each word,
-and the final one 0.2 to 0.5 s after the last.
+The agent speaks for 9 to 12 s. Meanwhile the caller says something, or coughs. {count} such
+conversations are played on `AgentSession` (livekit-agents {version}) with its default options, on
+`TurnSession`, and on `TurnSession(flow="overlap")`
+([how it decides](flows.md#talk-through-backchannels)), in virtual time and with the scripted user,
+VAD, STT, model, TTS and output of the [kit](testing.md). The VAD reports the end of speech after
+0.55 s. The STT gives an interim transcript 0.1 to 0.3 s after each word, and the final one 0.2 to
+0.5 s after the last.
 
-What callers say is in `bench/overlap.yaml`. It was written after the lists of the flow. One phrase
-in ten is a rare one, which the lists mostly do not have.
+`bench/overlap.yaml` has the callers' phrases. It was written after the phrase lists of the flow.
+One phrase in ten is rare, and mostly not in the lists.
 
 {pausing}
 
-*Talks on*: the speech is heard to its end, and nothing is answered. *Yields*: it stops for good,
-and the caller's words are in the conversation. *Yield latency*: from the first word that is no
-backchannel ("but" in "yeah, but when") until the agent is silent for good; 0 if it was silent by
-then. *Voice to silence*: from the begin of an interruption until the agent is silent, perhaps for
-a moment. *Silence after a backchannel*: from its end until the agent goes on, where it does.
+*Continues*: the speech is played to its end, and the caller gets no answer. *Yields*: the speech
+stops for good, and the transcript is in the conversation. *Yield latency*: from the first word that
+is not a backchannel ("but" in "yeah, but when") until the agent stops for good; 0 if it was already
+silent. *Voice to silence*: from the start of an interruption until the agent is silent, perhaps
+only for a moment. *Silence after a backchannel*: from its end until the agent continues.
 
 What `flow="overlap"` got wrong:
 
 {missed}
 
-A backchannel that no list has stops the agent, as on `TurnSession`: the share of these phrases is
-what the goal is missed by, if it is. `also` adds them in a flow. Words do not say to whom they are
-said: an aside to somebody else stops the agent, too. Not measured here: answers to a question of
-the agent (`agent_asked`), which may be made of the same words.
+A backchannel that is in no list stops the agent, as on `TurnSession`. If the first goal is missed,
+this is the reason. A flow adds phrases with `also`. A transcript does not show whom the user speaks
+to, so an aside to somebody else stops the agent, too. Answers to a question of the agent
+(`agent_asked`), which may be the same phrases, are not measured here.
 
-After a cough the agent is silent for longer than after "mhm": words of the sound
-may still come. They are waited for until the VAD has reported its end and `transcript_wait`
+After a cough the agent is silent for longer than after "mhm", because a transcript of the sound may
+still come. The agent waits until the VAD has reported the end of the sound and `transcript_wait`
 (0.3 s) is over.
 
 ## On an output that cannot pause
 
-The first quarter of the same conversations. Here `flow="overlap"` plays on until a word decides, so
-a cough does not end the reply. The price is that it yields as late as the words come.
+This table has the first quarter of the same conversations. Here `flow="overlap"` continues until
+the transcript decides, so a cough does not end the reply. The cost is that the agent yields only
+when the transcript comes.
 
 {playing_on}
 """

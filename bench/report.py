@@ -109,9 +109,9 @@ def _session(figures: dict[str, Any]) -> str:
     rows = [
         _sides("a minute of conversation, scripted voice, ms", minute["scripted"], 1000),
         _sides("the same with LiveKit's VAD and recordings, ms", minute["vad"], 1000),
-        _sides("to make and start a session, ms", begin["seconds"] | {"ratio": begin["ratio"]}),
-        _sides("a session that has started, KiB", kib, 1),
-        _sides(f"longest stop of the loop, {CALLS:,} earlier calls, ms", figures["stall"]),
+        _sides("to create and start a session, ms", begin["seconds"] | {"ratio": begin["ratio"]}),
+        _sides("memory of a started session, KiB", kib, 1),
+        _sides(f"event loop blocked, {CALLS:,} earlier calls, ms", figures["stall"]),
     ]
     return table(("", "stock", "TurnSession", "x stock"), rows)
 
@@ -170,9 +170,9 @@ TABLES: dict[str, Callable[[Any], str]] = {
 _PAGE = """# Performance
 
 `make bench ARGS=docs` measures all of this and writes this page. Each table also has its own
-command. The machine was a virtual one with two cores. The times depend on the machine; the ratios
-hardly do. "x if/elif" compares with the same state machine, written by hand as a chain of if and
-elif: this is the fastest way in Python.
+command. The machine was virtual, with two cores. The times depend on the machine; the ratios hardly
+do. "x if/elif" compares with the same state machine as a hand-written chain of if and elif: the
+fastest way in Python.
 
 {versions}
 
@@ -184,56 +184,53 @@ elif: this is the fastest way in Python.
 ## A trigger
 
 `make bench` plays one turn: {length} triggers through the six states. Guards refuse two of them,
-and one is not declared in its state. All engines are measured in turn, in many rounds. The ratio to
-if/elif is computed in each round, and the table shows medians. The times are CPU time of the
-thread. Before it is measured, each engine must pass through the same states and ask for the same
-replies. The journal keeps 4096 entries; "timers" means that every state has one. "As in a session"
-has the journal, timers and two observers that do nothing.
+and one is not declared in its state. In each of many rounds all engines are measured one after the
+other, and their ratios to if/elif are computed; the table shows medians. The times are CPU time of
+the thread. Before the measurement each engine must pass through the same states and request the
+same replies. The journal has at most 4096 entries; "timers" means that every state has one. "As in
+a session" has the journal, timers and two observers that do nothing.
 
 {engines}
 ## An instance
 
-`python -m bench size` measures this. What all instances of a flow share is not counted.
+`python -m bench size` measures this. Data that all instances of a flow share is not counted.
 
 {size}
 ## Many runtimes
 
 `python -m bench scale` runs many runtimes in one thread, with timers and journals of 64 entries.
-Events come at fixed moments. A wait is the time from this moment to the effect. The clock is the
-CPU time of the thread, plus the time that it would have slept. Python's garbage collector (gc) is
-off unless the line says "gc on". A runtime contains no reference cycles, but each full collection
-looks at every entry of every journal.
+Events come at fixed times. The latency is the time from then to the effect. The clock is the CPU
+time of the thread, plus the time that it would have slept. Python's garbage collector (gc) is off
+unless the row says "gc on". A runtime contains no reference cycles, but each full collection
+traverses every entry of every journal.
 
 {scale}
-## What a caller hears
+## What a caller notices
 
 `python -m bench caller` plays the same conversations on `AgentSession` (stock) and on
-`TurnSession`, with scripted user, model and TTS. In virtual time the difference comes only from the
-decisions of the flow. In real time it also contains the time of the code, and of other programs on
-the machine. On a busy machine waits vary by tens of milliseconds, and smaller differences cannot be
-seen.
+`TurnSession`, with scripted user, model and TTS. In virtual time the only difference is in the
+decisions of the flow. Real time includes the run time of the code, and of other programs on the
+machine. On a busy machine it varies by tens of milliseconds, which hides smaller differences.
 
 {caller}"""
 
 _SESSION = """
 ## A session
 
-`python -m bench session --docs` measures this and writes this section. It plays the same on
-`AgentSession` (stock) and on `TurnSession`, in turn, in virtual time, and shows medians of the CPU
-time of the process, and of the ratios in each round. Models that run elsewhere are no part of it.
-The user's microphone gives 20 frames a second. In the first line the user, the VAD and all models
-are scripted, so the session's own work is nearly all there is. In the second line the user is a
-recording, and LiveKit's own VAD (Silero) hears it. The last line is the longest step of the event
-loop between the result of a tool and the end of the reply to it, in a conversation with {calls:,}
-earlier calls; what the model itself does with the request is not counted.
+`python -m bench session --docs` measures this and writes this section. It alternates between
+`AgentSession` (stock) and `TurnSession`, in virtual time, and shows medians of the CPU time of the
+process, and of the ratios in each round. Models that run elsewhere are not included. The user's
+microphone gives 20 frames a second. In the first row the user, the VAD and all models are scripted,
+so nearly all of the time is that of the session itself. In the second row the user is a recording,
+and the VAD is LiveKit's own (Silero). The last row is the longest time for which the event loop is
+blocked between the result of a tool and the end of the reply to it, in a conversation with
+{calls:,} earlier calls, without the model's own work.
 
 {session}
-The goal was 2 % more for a minute of conversation with a real VAD. What is left has no large part:
-in a profile of the scripted minute, a fifth is work for each frame of audio (that one has come, and
-how long the voice lasts), a quarter are the triggers of the two flows with their host facts, a
-seventh is the agenda, and the rest are some forty reports from LiveKit's methods, none of which
-takes more than a tenth. They come about ten times a turn, and each costs what some calls of Python
-functions cost.
+The goal was 2 % more for a minute of conversation with a real VAD. No single part of the difference
+is large. In a profile of the scripted minute, a fifth is work for each frame of audio, a quarter is
+the triggers of the two flows with their host facts, a seventh is the agenda, and the rest is some
+forty reports from LiveKit's methods, none of which takes more than a tenth.
 """
 
 

@@ -37,7 +37,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "unknown-scope": "A scope, or an owner, that is not declared.",
         "unknown-group": "A group of states that is not declared.",
         "unknown-phrases": "A list of phrases that does not come with turnfsm.",
-        "unknown-bound": "A bound that callers do not feel, or that is misspelt.",
+        "unknown-bound": "A bound that does not exist.",
         "name": "A name that diagrams, hosts and other tools cannot use.",
         "repeated": "A name is listed twice.",
         # sense
@@ -55,7 +55,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "extends-cycle": "A flow extends itself, or its chain of bases is too long.",
         "nothing-to-remove": "null removes a part that the base does not have.",
         "removed": "Something is removed that the base still uses.",
-        # all of it
+        # the number of findings
         "too-many": "There are more findings than are shown.",
     }
 )
