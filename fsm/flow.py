@@ -17,6 +17,7 @@ from .flow_parts import (
     Confirm,
     Fact,
     LeadsTo,
+    Migrates,
     Names,
     Never,
     Policy,
@@ -49,6 +50,7 @@ __all__ = [
     "Fact",
     "Flow",
     "LeadsTo",
+    "Migrates",
     "Names",
     "Never",
     "Phrases",
@@ -141,6 +143,7 @@ class Flow:
         agenda: What the agent must deliver, and how claims on it settle when a reply ends.
         phrases: For each host fact, the phrases that the user's text must consist of.
         properties: The declared properties, without those of its kind.
+        migrates: What was renamed since earlier versions.
         extends: The flow that it extends, as named in the file.
         source: The position of each part in the file; None if the flow was not read from a text.
         paced: Each timer or other value that the pace scales, with its seconds.
@@ -173,6 +176,7 @@ class Flow:
     agenda: Rules = attrs.field(factory=Rules)
     phrases: Mapping[str, Phrases] = attrs.field(factory=dict)
     properties: Properties = attrs.field(factory=Properties)
+    migrates: Migrates = attrs.field(factory=Migrates, eq=False, repr=False)
     extends: str | None = attrs.field(default=None, eq=False)
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
     paced: Mapping[str, float] = attrs.field(factory=dict, eq=False, repr=False)
@@ -197,9 +201,8 @@ class Flow:
     def named_tools(self) -> Names:
         """The tools that the flow names."""
         tools, facts = self.tools, (name for fact in self.facts.values() for name in fact.tools)
-        return tuple(
-            dict.fromkeys((*tools.by_name, *tools.once, *tools.tuning, *tools.confirm, *facts))
-        )
+        named = (*tools.by_name, *tools.once, *tools.tuning, *tools.confirm, *facts)
+        return tuple(dict.fromkeys((*named, *self.migrates.tools.values())))
 
     @property
     def requests(self) -> Names:

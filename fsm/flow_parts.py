@@ -25,6 +25,7 @@ __all__ = [
     "Confirm",
     "Fact",
     "LeadsTo",
+    "Migrates",
     "Names",
     "Never",
     "Policy",
@@ -278,6 +279,33 @@ class Tools:
     )
     confirm: Mapping[str, Confirm] = doc(
         "By tool: the user is asked before it runs, and it runs only after a yes.", factory=dict
+    )
+
+
+@attrs.frozen
+class Migrates:
+    """What was renamed since earlier versions of the flow, whose sessions a store may still have.
+
+    Attributes:
+        flow: The earlier names of the flow.
+        tools: The earlier name of a tool to its present one.
+
+    Example:
+        >>> from turnfsm import parse_flow
+        >>> flow, _ = parse_flow("{flow: inn, extends: turn, migrates: {flow: hotel}}")
+        >>> flow.migrates.flow
+        ('hotel',)
+    """
+
+    flow: Names = doc(
+        "Earlier names of this flow, or flows that it replaces: it continues their sessions. It "
+        "also continues those of the flows that it extends.",
+        default=(),
+    )
+    tools: Mapping[str, str] = doc(
+        "Earlier name of a tool to its present one. Calls that an earlier worker has made are "
+        "calls of the present tool.",
+        factory=dict,
     )
 
 

@@ -52,6 +52,7 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "agenda": _plain(flow.agenda),
         "phrases": _plain(flow.phrases),
         "states": _plain(flow.states),
+        "migrates": _plain(flow.migrates),
         "properties": _said({**properties, "waived": _plain(held.waived)}),
     }
     kept = ("flow", "initial", "states", "discard_audio_if_uninterruptible")

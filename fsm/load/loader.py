@@ -189,6 +189,8 @@ def _read_merged(
     source.removed.update(merge.removed)
     source.cut.update(merge.cut)
     source.added.update(merge.added)
+    if (name := base.value.get("flow")) is not None:
+        source.bases.add(str(name.value))
     return merged, findings + merge.findings
 
 

@@ -36,6 +36,7 @@ _TITLES = {
     "Rules": "The agenda",
     "Confirm": "A confirmation of a tool",
     "Condition": "A condition on an argument",
+    "Migrates": "Sessions of earlier versions",
     "Assurance": "An assurance",
     "Button": "A button",
 }

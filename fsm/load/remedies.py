@@ -38,6 +38,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
             "button": "push_to_talk ptt talk_button",
             "extends": "base inherits inherit include",
+            "migrates": "migrate migration migrations renamed renames replaces continues",
             "is": _IS,
         }
     ),
@@ -144,12 +145,15 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "wait": "timeout seconds patience",
         }
     ),
+    "Migrates": _words({"flow": "flows name names from", "tools": "tool calls"}),
     "Scope": _words({"begins": "starts start begin by", "ends": "stops stop end"}),
     "Never": _words({"when": "conditions while if", "because": "why reason"}),
     "Always": _words({"when": "conditions holds then facts", "because": "why reason"}),
     "LeadsTo": _words({"from": "source", "to": "dest", "within": "timer in", "because": "why"}),
 }
 """Class of the flow to the names that people write there, and the keys that they mean."""
+
+_ANEW = "remove it: the next worker begins in the initial state, with all facts false"
 
 MOVED: Mapping[tuple[str, str], str] = {
     ("Trigger", "kind"): "list it below 'requests:' or 'events:' instead",
@@ -160,8 +164,9 @@ MOVED: Mapping[tuple[str, str], str] = {
     ("Never", "name"): "write 'NAME: {...}' below 'never:' instead",
     ("Always", "name"): "write 'NAME: {...}' below 'always:' instead",
     ("LeadsTo", "name"): "write 'NAME: {...}' below 'leads_to:' instead",
+    **{("Migrates", key): _ANEW for key in ("states", "facts", "timers", "triggers", "actions")},
 }
-"""Keys from before 0.1, with their replacements."""
+"""Keys that belong elsewhere or nowhere, with what to do instead."""
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
 

@@ -50,6 +50,7 @@ def resolve(file: FlowFile, source: Source, paced: Mapping[str, float]) -> Flow:
         agenda=file.agenda,
         phrases=file.phrases,
         properties=properties,
+        migrates=file.migrates,
         extends=file.extends,
         source=source,
         paced=paced,

@@ -14,6 +14,7 @@ from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
 from .agenda_rules import check_agenda
+from .migrates_rules import check_migrates
 from .written import HOST
 
 __all__ = ["check_rules"]
@@ -40,6 +41,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _transitions,
         _properties,
         check_agenda,
+        check_migrates,
     )
     for check in checks:
         yield from check(flow, source)

@@ -18,7 +18,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.expect import Expectation
-from turnfsm.fsm.flow import NEVER, Confirm, Names, Scope, Seconds, Texts, yaml_name
+from turnfsm.fsm.flow import NEVER, Confirm, Migrates, Names, Scope, Seconds, Texts, yaml_name
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
@@ -47,6 +47,7 @@ _NOUNS = {
     "NotHeard": "the key 'not_heard'",
     "Confirm": "the confirmation",
     "Condition": "the condition",
+    "Migrates": "the key 'migrates'",
     "Assurance": "'never_silent'",
     "Button": "the button",
 }
@@ -179,6 +180,7 @@ def _as_field(kind: Any, value: Any) -> str:
         NotHeard: "say",
         Button: "press",
         Confirm: "say",
+        Migrates: "flow",
     }.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 

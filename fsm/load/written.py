@@ -17,6 +17,7 @@ from turnfsm.fsm.flow import (
     Always,
     Fact,
     LeadsTo,
+    Migrates,
     Names,
     Never,
     Phrases,
@@ -356,6 +357,10 @@ class FlowFile:
         "A button with which the user begins and ends a turn; {} takes the usual names of the RPC "
         "methods. Only on LiveKit.",
         default=None,
+    )
+    migrates: Migrates = doc(
+        "What was renamed since earlier versions of this flow, for sessions that a store has.",
+        factory=Migrates,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "build_app", "main"]
 COMMANDS = {
     "demo": "Play a recorded conversation on a TurnSession.",
     "check": "Prove flows, or show how a property can be broken.",
+    "migrate": "Say whether a changed flow continues stored sessions.",
     "mutants": "Test the proof: does it notice each small change?",
     "paths": "List short paths that together take every transition.",
     "matrix": "Print what every trigger does in every state.",

@@ -61,7 +61,7 @@ def agenda_entries(
     Args:
         journal: The journal of that worker.
         ledger: Its calls, which have all ended.
-        rules: The agenda rules of the flow.
+        rules: The agenda rules of its flow.
         messages: The ids of the messages in the conversation.
     """
     agenda = agenda_of(journal, rules)

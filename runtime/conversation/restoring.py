@@ -22,12 +22,15 @@ logger = logging.getLogger("turnfsm")
 
 async def restore_calls(
     past: Past, ledger: Ledger, conductor: Conductor, tools: Mapping[str, object], keeping: Keeping
-) -> None:
+) -> Past:
     """Take over the calls. This comes first; then the adapter restores the conversation.
 
     Args:
         ledger: The ledger to fill. All calls in it have ended.
         tools: The tools of the agent, by name.
+
+    Returns:
+        The past, with the names that its tools have now.
     """
     if past.missing:
         logger.warning(
@@ -35,12 +38,14 @@ async def restore_calls(
             keeping.session_id, " and without ".join(past.missing),
         )  # fmt: skip
     turn = conductor.turn
+    past = past.under(turn.flow, tools)
     ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of))
     for call in ledger:
         turn.note("tool_restored", **call.as_note())
     turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)
     if past.apologised:
         turn.note("apology", heard=True)
+    return past
 
 
 def restore_turns(
@@ -72,7 +77,8 @@ def restore_turns(
         conductor.defer(turn_of(waiting), owner, "its worker died before it was answered")
     if words := past.turns.get("uncommitted"):
         conductor.defer_uncommitted_turn(owner, turn_of({"text": words}), commits_by_itself)
-    for entry in agenda_entries(past.journal, ledger, conductor.log.rules, messages):
+    rules = past.flow.agenda if past.flow.agenda.settle else conductor.log.rules
+    for entry in agenda_entries(past.journal, ledger, rules, messages):
         conductor.log.add(entry)
     resumption = Resumption(past, results=bool(conductor.log.agenda.open))
     resumption.post("taken_over")

@@ -41,7 +41,7 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
         agent: The agent that is about to become active.
     """
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
-    await restore_calls(past, session.ledger, session._conductor, tools, keeping)
+    past = await restore_calls(past, session.ledger, session._conductor, tools, keeping)
     items = items_of_past(past)
     calls = items_of_calls(session.ledger, items)
     _insert(session.history, [*items, *calls])
@@ -79,15 +79,17 @@ def enter_again(agent: Agent, past: Past) -> None:
 
 
 def items_of_past(past: Past) -> list[llm.ChatItem]:
-    """The conversation, with no item younger than now.
+    """The conversation, with no item younger than now, and with the present names of its tools.
 
     The previous worker's clock may have been ahead, and LiveKit sorts items by time.
     """
     items = llm.ChatContext.from_dict({"items": [dict(item) for item in past.items]}).items
     ahead = max((item.created_at for item in items), default=0.0) - time.time()
-    if ahead >= 0:
-        for item in items:
+    for item in items:
+        if ahead >= 0:
             item.created_at -= ahead + 0.001
+        if item.type in ("function_call", "function_call_output"):
+            item.name = past.renamed.get(item.name, item.name)
     return sorted(items, key=lambda item: item.created_at)
 
 

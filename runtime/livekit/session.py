@@ -304,7 +304,7 @@ class TurnSession(Button, GovernedSession[Userdata_T]):
             StoreError: The store cannot be used, or the session cannot be continued.
         """
         if self._keeping is not None and not self._keeping.acquired:
-            self._past = await self._keeping.acquire(self._flow.name)
+            self._past = await self._keeping.acquire(self._flow)
         return self._past
 
     @property

@@ -84,7 +84,7 @@ class PipecatSession:
             StoreError: The store cannot be used, or the conversation cannot be continued.
         """
         if self.keeping is not None and not self.keeping.acquired:
-            self._past = await self.keeping.acquire(self.turn.flow.name)
+            self._past = await self.keeping.acquire(self.turn.flow)
         return self._past
 
     async def take_up(self) -> None:
@@ -114,7 +114,7 @@ class PipecatSession:
     async def _restore(self, past: Past, keeping: Keeping) -> None:
         agent, tools = self.activity, self.activity.calls.tools
         named = {name: tool for name, tool in tools.items() if name is not None}
-        await restore_calls(past, self.ledger, self.conductor, named, keeping)
+        past = await restore_calls(past, self.ledger, self.conductor, named, keeping)
         messages = restore_messages(past, agent.names)
         users = [agent.names.of(m) for m in messages if m["role"] == "user"]
         messages_of_calls(self.ledger, messages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 from pipecat.processors.aggregators import async_tool_messages
@@ -63,11 +64,14 @@ class StoredMessages:
 
 
 def restore_messages(past: Past, names: Names) -> list[dict[str, Any]]:
-    """The previous worker's conversation, with the same message ids."""
+    """The previous worker's conversation: the same message ids, the present names of its tools."""
     messages = []
     for item in past.items:
         if item["id"] in past.shown:
-            message = dict(item["message"])
+            message = deepcopy(dict(item["message"]))
+            for call in message.get("tool_calls") or ():
+                function = call["function"]
+                function["name"] = past.renamed.get(function["name"], function["name"])
             names.restore(message, item["id"])
             messages.append(message)
     return messages

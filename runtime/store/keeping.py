@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from turnfsm.fsm import TurnfsmError
+from turnfsm.fsm import Flow, TurnfsmError
+from turnfsm.fsm.migrate import StoredFlow
 from turnfsm.runtime.journal import LiveJournal, Redactor
+from turnfsm.runtime.log import rules_of
 
 from .address import open_store
 from .committer import Committer
 from .keeper import Keeper
-from .past import Past, read_past
+from .past import KEPT, Past, read_past
 from .protocol import SessionTaken, Store, StoreError, StoreUnavailable
 
 __all__ = ["Keeping"]
@@ -88,9 +90,9 @@ class Keeping:
 
     # -- the life of a session
 
-    async def acquire(self, flow: str) -> Past | None:
-        """Take over the session. Returns the previous worker's conversation; None for a new
-        session.
+    async def acquire(self, flow: Flow) -> Past | None:
+        """Take over the session, which continues under this flow. Returns the previous worker's
+        conversation; None for a new session.
 
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued.
@@ -103,6 +105,7 @@ class Keeping:
                 "or give another session_id"
             )
         _in_use[key] = self
+        self._flow = StoredFlow.of(flow, rules_of(flow))
         self._committer = Committer(self._store)
         self._keeper = Keeper(self._committer, self.session_id, self._redact, self._failed)
         try:
@@ -124,7 +127,8 @@ class Keeping:
         """
         assert self._keeper is not None
         header = self._redact(journal.header().to_json())
-        self._keeper.begin(journal, [header], lambda: list(gather()))
+        flow = {KEPT: "flow", "data": self._flow.to_json()}
+        self._keeper.begin(journal, [header, flow], lambda: list(gather()))
 
     async def aclose(self) -> None:
         """The session has closed."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import attrs
 
-from turnfsm.fsm import Taken
-from turnfsm.fsm.journal import Entry, Journal, JournalError, journal_of
+from turnfsm.fsm import Flow, Taken
+from turnfsm.fsm.journal import Entry, Journal, JournalError, Note, journal_of
+from turnfsm.fsm.migrate import StoredFlow, renamed, why_not
 
 from .protocol import Acquired, StoreError
 
 __all__ = ["Past", "read_past"]
 
 KEPT = "kept"
-"""The key of a record outside the journal: items of the conversation, agent, unfinished turns."""
+"""The key of a record outside the journal: the flow, items of the conversation, agent, unfinished
+turns."""
 
 
 @attrs.frozen
@@ -32,6 +34,8 @@ class Past:
         agent: The id of the active agent; None if there was none.
         turns: The unfinished user turns.
         missing: What was not stored and cannot be restored.
+        flow: What was stored of the flow.
+        renamed: The tools that have another name now, each with that name.
     """
 
     epoch: int
@@ -41,6 +45,25 @@ class Past:
     agent: str | None = None
     turns: Mapping[str, Any] = attrs.field(factory=dict)
     missing: tuple[str, ...] = ()
+    flow: StoredFlow = attrs.field(kw_only=True)
+    renamed: Mapping[str, str] = attrs.field(factory=dict)
+
+    def under(self, flow: Flow, tools: Collection[str]) -> Past:
+        """The same conversation, with the names that its tools have now.
+
+        Args:
+            flow: The flow that continues it.
+            tools: The names of the tools that there are now.
+        """
+        names = renamed(self.flow, flow.migrates, tools)
+        records = [
+            attrs.evolve(record, data={**record.data, "name": names[record.data["name"]]})
+            if isinstance(record, Note) and record.data.get("name") in names
+            else record
+            for record in self.journal.records
+        ]
+        journal = attrs.evolve(self.journal, records=tuple(records))
+        return attrs.evolve(self, journal=journal, renamed=names)
 
     @cached_property
     def last(self) -> Entry | None:
@@ -128,34 +151,35 @@ class Past:
         }
 
 
-def read_past(acquired: Acquired, flow: str) -> Past | None:
+def read_past(acquired: Acquired, flow: Flow) -> Past | None:
     """Read the records of the previous worker; None if there are none.
 
     Args:
-        flow: The name of the flow of this session.
+        flow: The flow of this session.
 
     Raises:
-        StoreError: The records are from another flow or from another version of turnfsm.
+        StoreError: The flow does not continue these records, or they are from another version of
+            turnfsm.
     """
     if not acquired.records:
         return None
     try:
         records = [json.loads(line) for line in acquired.records]
         journal = journal_of(record for record in records if KEPT not in record)
-    except (ValueError, TypeError, JournalError) as exc:
+        kept = [r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r]
+        past = _folded(acquired.epoch, journal, kept)
+    except (KeyError, ValueError, TypeError, JournalError) as exc:
         raise StoreError(
             f"session {acquired.session!r}: its records cannot be read ({exc}); go on with "
             "the turnfsm that wrote it, or give another session_id"
         ) from None
-    if journal.header.flow != flow:
+    if (reason := why_not(past.flow, flow)) is not None:
         raise StoreError(
-            f"session {acquired.session!r} followed the flow {journal.header.flow!r}, and this one "
-            f"is to follow {flow!r}; start it with flow={journal.header.flow!r}, or give another "
-            "session_id"
+            f"session {acquired.session!r} cannot be continued, and stays in the store\n"
+            f"{reason.render()}\n"
+            f"otherwise start it with the flow {past.flow.name!r}, or give another session_id"
         )
-    return _folded(
-        acquired.epoch, journal, (r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r)
-    )
+    return past
 
 
 def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> Past:
@@ -163,8 +187,11 @@ def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> 
     shown: set[str] = set()
     agent: str | None = None
     turns: Mapping[str, Any] = {}
+    flow = StoredFlow(journal.header.flow)
     for record in kept:
         match record[KEPT]:
+            case "flow":
+                flow = StoredFlow.from_json(record)
             case "item":
                 items[record["item"]["id"]] = record["item"]
                 if record["shown"]:
@@ -177,7 +204,8 @@ def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> 
                 turns = record
     redacted = journal.header.redacted
     missing = () if redacted is None else _MISSING
-    return Past(epoch, journal, tuple(items.values()), frozenset(shown), agent, turns, missing)
+    shown_now = frozenset(shown)
+    return Past(epoch, journal, tuple(items.values()), shown_now, agent, turns, missing, flow=flow)
 
 
 _MISSING = (

@@ -13,6 +13,7 @@ import yaml
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import FlowModel
+from turnfsm.fsm.interop.tree import flow_tree
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.proof import shipped_proofs
 
@@ -182,3 +183,34 @@ def test_the_table_of_mutants_ends_with_the_score(
     (tmp_path / "deaf.yaml").write_text("flow: deaf\ninitial: a\nstates: {a: {}, b: {}}\n")
     assert run("mutants", str(tmp_path / "deaf.yaml")) == 2
     assert "the flow itself is not proved" in capsys.readouterr().err
+
+
+def test_migrate_says_whether_stored_sessions_are_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """0 and both directions; 1 and the remedy, as in docs/commands.md; 2 for what is no flow."""
+    monkeypatch.chdir(tmp_path)
+    Path("hotel.yaml").write_text("flow: hotel\nextends: turn\ntools: {once: book}\n")
+    Path("inn.yaml").write_text("flow: inn\nextends: turn\n")
+    assert run("migrate", "hotel.yaml", "inn.yaml") == 1
+    page = Path(__file__).parents[2] / "docs" / "commands.md"
+    assert f"$ turnfsm migrate hotel.yaml inn.yaml\n{capsys.readouterr().out}" in page.read_text()
+    entry = "migrates: {flow: hotel, tools: {book: book_table}}\n"
+    Path("inn.yaml").write_text(f"flow: inn\nextends: turn\n{entry}")
+    assert run("migrate", "hotel.yaml", "inn.yaml") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "calls of book are calls of book_table",
+        "inn.yaml continues the sessions of hotel.yaml, and hotel.yaml those of inn.yaml",
+    ]
+    assert run("migrate", "inn.yaml", "hotel.yaml") == 0
+    assert run("migrate", "turn", "inn.yaml") == 0
+    assert run("migrate", "turn", "in.yaml") == 2
+    assert "did you mean 'inn.yaml'?" in capsys.readouterr().err
+
+
+def test_the_export_of_a_flow_has_its_earlier_names() -> None:
+    flow, _ = parse_flow("flow: inn\nextends: turn\nmigrates: {flow: hotel, tools: {a: b}}\n")
+    assert flow is not None
+    again, _ = parse_flow(json.dumps(flow_tree(flow)))
+    assert again is not None
+    assert again.migrates == flow.migrates

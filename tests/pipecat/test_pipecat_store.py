@@ -179,3 +179,26 @@ def test_a_store_that_cannot_be_used_ends_the_pipeline(tmp_path: Path) -> None:
 
     stage = _stage(str(tmp_path / "nowhere" / "calls.db")).play(silent, seconds=8.0)
     assert any("nowhere" in error for error in stage.errors)
+
+
+def test_a_call_of_a_renamed_tool_is_a_call_of_the_new_one(tmp_path: Path) -> None:
+    """Its result answers the call that the model makes again; nothing is booked twice."""
+    first = _kept(tmp_path)
+    ended = next(n for n, (more, _) in enumerate(first.written) if '"tool_ended"' in str(more))
+    records = tuple(record for more, _ in first.written[: ended + 1] for record in more)
+    flow, findings = parse_flow("flow: inn\nextends: turn\nmigrates: {tools: {book: book_table}}\n")
+    assert flow is not None, findings
+
+    def model(messages: Messages) -> Says:
+        calls = [call for m in messages for call in m.get("tool_calls") or ()]
+        return Says(BOOKED) if len(calls) > 1 else Says(calls=(("book_table", {}),))
+
+    stage = Stage(
+        model, {"book_table": Tool(2.0, "all done", effect_at=1.0)}, flow=flow, proof="off",
+        store=Left(tmp_path / "next.db", records), session_id="room-1",
+    )  # fmt: skip
+    stage.play(_waits, seconds=12.0)
+    names = [c["function"]["name"] for m in stage.context.messages for c in m.get("tool_calls", ())]
+    assert names == ["book_table", "book_table"]
+    assert stage.effects == []
+    assert stage.heard == BOOKED

@@ -224,8 +224,8 @@ def test_a_store_needs_a_name_for_the_session(id: Any, tmp_path: Path) -> None:
 def test_a_journal_of_another_flow_is_refused(tmp_path: Path) -> None:
     """The session can start again with the right one."""
     guest = Guest(tmp_path)
-    guest.stage(silent()).run(2.0)
-    message = "followed the flow 'turn', and this one is to follow 'half_duplex'; start it with"
+    guest.stage(silent(), flow="half_duplex").run(2.0)
+    message = "flow 'uninterruptible' does not continue sessions of 'half_duplex'"
 
     async def start(flow: str) -> None:
         session: Any = TurnSession(store=guest.path, session_id=ROOM, flow=flow)
@@ -233,8 +233,8 @@ def test_a_journal_of_another_flow_is_refused(tmp_path: Path) -> None:
         await session.aclose()
 
     with pytest.raises(StoreError, match=message):
-        run(start("half_duplex"))
-    run(start("turn"))
+        run(start("uninterruptible"))
+    run(start("half_duplex"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,212 @@
+"""A worker dies, and the next one goes on under an edited flow: a rolling deploy, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from livekit.agents import Agent
+
+from turnfsm import Flow, load_flow, parse_flow
+from turnfsm.livekit import CutOffCall, recover_with
+from turnfsm.runtime.testing.livekit import Call, Reply, Request, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.store import StoreError
+
+from .play import Guest, Waiter, silent
+from .test_going_on import noted, posted
+
+HOTEL = "flow: hotel\nextends: turn\n"
+BOOKED, PERHAPS = "It is booked.", "It is perhaps booked."
+RENAMED = f"{HOTEL}migrates: {{tools: {{book: book_table}}}}\n"
+
+
+def flow_of(text: str) -> Flow:
+    """The flow of a text, of none the flow turn; not proved, for only the store is under test."""
+    if not text:
+        return load_flow("turn")
+    flow, findings = parse_flow(text, "hotel.yaml")
+    assert flow is not None, findings
+    return flow
+
+
+class Clerk(Waiter):
+    """Greets, and has the tool of its version."""
+
+    def __init__(self, version: Version) -> None:
+        tools = [self._tool(version, version.tool)] if version.tool else []
+        Agent.__init__(self, instructions="Serve.", tools=tools)
+
+
+@attrs.frozen
+class Version(Guest):
+    """A version of the program.
+
+    Attributes:
+        flow: Its flow.
+        tool: The name of its tool; empty if it has none.
+        repeats: The model makes the call a second time.
+        interrupts: The second in which the application interrupts the agent; 0: never.
+    """
+
+    flow: str = HOTEL
+    tool: str = "book"
+    repeats: bool = False
+    interrupts: float = 0.0
+
+    def stage(self, user: ScriptedUser, **options: Any) -> Stage:
+        stage = super().stage(user, flow=flow_of(self.flow), proof="off", **options)
+        stage.llm = ScriptedLLM(otherwise=self.answer)
+        return stage.at(self.interrupts, _interrupt) if self.interrupts else stage
+
+    def agent(self) -> Agent:
+        return Clerk(self)
+
+    def answer(self, request: Request) -> Reply:
+        """The model makes the call until it has a result, and tells what it has got."""
+        shown = request.shown
+        calls = [entry.name for entry in shown if entry.kind == "call"]
+        results = [entry.text for entry in shown if entry.kind == "result"]
+        asked = any(entry.kind == "user" and "book" in entry.text for entry in shown)
+        if self.tool and asked and len(calls) < 1 + self.repeats:
+            return Reply(calls=Call(self.tool))
+        if results:
+            return Reply(PERHAPS if "not known" in results[-1] else BOOKED)
+        return Reply("How can I help?")
+
+    def booked(self) -> int:
+        """How often a table was booked, whatever the tool was called."""
+        return self.effects("book") + self.effects("book_table")
+
+    def heard(self) -> list[str]:
+        """What the user hears of it as the next worker."""
+        outcome = self.gone_on(silent(), 12.0)
+        assert outcome.orphans == ()
+        return [one.text for one in outcome.heard]
+
+
+def _interrupt(stage: Stage) -> None:
+    stage.session.interrupt()
+
+
+def asks() -> ScriptedUser:
+    return ScriptedUser().says("please book a table", at=2.0)
+
+
+EDITS = {
+    "a state is gone": ("states: {parked: {is: Nobody uses it.}}\n", ""),
+    "a state is new": ("", "states: {parked: {is: Nobody uses it.}}\n"),
+    "a fact and a trigger are renamed": (
+        "events: {paid: They paid.}\nfacts: {session: {has_paid: {set_by: paid}}}\n",
+        "events: {settled: They paid.}\nfacts: {session: {has_settled: {set_by: settled}}}\n",
+    ),
+    "a policy is changed": (
+        "tools: {by_name: {book: hold}}\n",
+        "tools: {by_name: {book: cancel}}\n",
+    ),
+    "timers are changed": ("timers: {settle: 0.4}\n", "timers: {settle: 0.3, tool_limit: 9}\n"),
+    "sections are gone": ("hold: {then: Are you back?}\nfillers: {say: Wait.}\n", ""),
+}
+"""Two versions between which a call may change its worker without a word in the flow."""
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("back", [False, True], ids=["deploy", "rollback"])
+def test_what_a_call_does_not_need_is_edited_freely(edit: str, back: bool, tmp_path: Path) -> None:
+    old, new = EDITS[edit][::-1] if back else EDITS[edit]
+    assert Version(tmp_path, flow=HOTEL + old).killed(asks(), posted("tool_started"))
+    version = Version(tmp_path, flow=HOTEL + new)
+    assert version.heard() == [PERHAPS]
+    assert version.booked() == 0
+
+
+def test_the_result_of_a_tool_that_is_gone_is_told(tmp_path: Path) -> None:
+    assert Version(tmp_path).killed(asks(), noted("tool_ended"))
+    assert Version(tmp_path, tool="").heard() == [BOOKED]
+
+
+def test_a_call_of_a_renamed_tool_is_not_made_again(tmp_path: Path) -> None:
+    """The model sees its call under the new name, and if it repeats it, gets the same result."""
+    assert Version(tmp_path).killed(asks(), noted("tool_ended"))
+    version = Version(tmp_path, flow=RENAMED, tool="book_table", repeats=True)
+    outcome = version.gone_on(silent(), 12.0)
+    calls = [item.name for item in outcome.history.items if item.type == "function_call"]
+    assert calls == ["book_table", "book_table"], outcome.timeline()
+    assert version.booked() == 1
+
+
+def _found(call: CutOffCall) -> str:
+    return f"done by {call.name}"
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["deploy", "rollback"])
+def test_a_renamed_tool_says_what_became_of_its_call(back: bool, tmp_path: Path) -> None:
+    """Also after a rollback: the flow from before the change has no entry, so the store has it."""
+    old, new = Version(tmp_path), Version(tmp_path, flow=RENAMED, tool="book_table")
+    first, second = (new, old) if back else (old, new)
+    assert first.killed(asks(), posted("tool_started"))
+    second = attrs.evolve(second, mark=recover_with(_found))
+    outcome = second.gone_on(silent(), 12.0)
+    assert [one.text for one in outcome.heard] == [BOOKED], outcome.timeline()
+    outputs = [i.output for i in outcome.history.items if i.type == "function_call_output"]
+    assert outputs == [f"done by {second.tool}"]
+
+
+SAYS_AGAIN = f"{HOTEL}agenda: {{settle: {{interrupted_by_application: {{sole_result: open}}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [(SAYS_AGAIN, HOTEL, [BOOKED]), (HOTEL, SAYS_AGAIN, [])],
+    ids=["it was open", "it was done"],
+)
+def test_the_old_agenda_says_what_is_still_to_be_delivered(
+    old: str, new: str, told: list[str], tmp_path: Path
+) -> None:
+    """It has decided when the reply was interrupted; the new one decides about what comes later."""
+    version = Version(tmp_path, flow=old, interrupts=5.8)
+    assert version.killed(asks(), noted("reply_ended", by="application"))
+    assert Version(tmp_path, flow=new).heard() == told
+
+
+RENAMES = {
+    "it says so": (HOTEL, "flow: inn\nextends: turn\nmigrates: {flow: hotel}\n"),
+    "it extends the other": ("", HOTEL),
+}
+
+
+@pytest.mark.parametrize("how", RENAMES)
+@pytest.mark.parametrize("back", [False, True], ids=["deploy", "rollback"])
+def test_a_flow_with_another_name_continues_what_it_replaces(
+    how: str, back: bool, tmp_path: Path
+) -> None:
+    versions = [Version(tmp_path, flow=text) for text in RENAMES[how]]
+    first, second = reversed(versions) if back else versions
+    assert first.killed(asks(), noted("tool_ended"))
+    assert second.heard() == [BOOKED]
+
+
+def test_an_unrelated_flow_is_refused_with_the_remedy_and_nothing_is_lost(tmp_path: Path) -> None:
+    """The next worker under the right flow continues."""
+    assert Version(tmp_path).killed(asks(), noted("tool_ended"))
+    with pytest.raises(StoreError) as refused:
+        Version(tmp_path, flow="extends: turn\nflow: inn\n").heard()
+    assert "hotel.yaml:2:7: error: flow 'inn' does not continue" in str(refused.value)
+    assert "migrates: {flow: hotel}" in str(refused.value)
+    assert Version(tmp_path).heard() == [BOOKED]
+
+
+def test_a_rolling_deploy_and_its_rollback_lose_nothing(tmp_path: Path) -> None:
+    """One version dies while the tool runs, the other as it tells the result, and so on."""
+    old = Version(tmp_path, mark=recover_with(_found))
+    new = attrs.evolve(
+        old,
+        flow="flow: inn\nextends: turn\nmigrates: {flow: hotel, tools: {book: book_table}}\n",
+        tool="book_table",
+    )
+    assert old.killed(asks(), posted("tool_started"))
+    assert new.killed(silent(), noted("resumed"))
+    assert old.killed(silent(), posted("playout_started"))
+    assert new.heard() == [BOOKED]
+    assert new.booked() == 0
