@@ -1,19 +1,28 @@
 """A host of your own: what a framework must provide so that a flow can govern its turns.
 
-Write the protocols `Session`, `Agent`, `Speech` and `Output` for your framework. `govern` puts a
-flow in charge of the session, and returns the `Conductor`, to which you report what happens.
-docs/hosts.md has the order of the calls, and `examples/text_host` a host of one file.
+Derive from `Host` if model and output are in your process. Otherwise write the protocols `Session`,
+`Agent`, `Speech` and `Output`. `govern` puts a flow in charge, and returns the `Conductor`, to
+which you report what happens. docs/hosts.md says how, and `examples/text_host` is a host of one
+file.
 
 Example::
 
-    from turnfsm.host import govern
+    from turnfsm import load_flow
+    from turnfsm.host import Host, Settings, govern
 
-    conductor = govern(session, "turn")  # your own session
-    conductor.start()
-    conductor.user_started()  # the user speaks
+    class Chat(Host):  # with `say`, `tell`, `add_cancelled_output`, `add_words` and `hang_up`
+        def __init__(self):
+            super().__init__()
+            flow = load_flow("turn")
+            self.settings = Settings(flow.timers)
+            self.conductor = govern(self, flow)
+
+    chat = Chat()
+    chat.start()
+    chat.typed("Good morning.")
 """
 
-from turnfsm.fsm.agenda import Item, Part, Request
+from turnfsm.fsm.agenda import Item, Part
 from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
@@ -33,33 +42,49 @@ from turnfsm.runtime.conversation.ports import (
     Speech,
     UserTurn,
 )
-from turnfsm.runtime.conversation.request import request
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.conversation.waits import TurnWaitsLong
+from turnfsm.runtime.host.agent import Host
+from turnfsm.runtime.host.calls import FINAL, Caller, Calls, MadeCall
+from turnfsm.runtime.host.errors import SpeechInterrupted
+from turnfsm.runtime.host.output import PausableOutput
+from turnfsm.runtime.host.reply import Reply, Speaker
+from turnfsm.runtime.host.request import request
+from turnfsm.runtime.host.turns import Turn, commit
 
 __all__ = [
+    "FINAL",
     "Agent",
+    "Caller",
+    "Calls",
     "Conductor",
     "End",
     "FalseInterruption",
+    "Host",
     "Item",
+    "MadeCall",
     "Output",
     "Part",
+    "PausableOutput",
     "Phase",
+    "Reply",
     "Report",
-    "Request",
     "Result",
     "Session",
     "Settings",
     "Setup",
     "Source",
+    "Speaker",
     "Speech",
+    "SpeechInterrupted",
     "Step",
     "Tuning",
+    "Turn",
     "TurnLimitReached",
     "TurnWaitsLong",
     "UserTurn",
+    "commit",
     "govern",
     "on_interruption",
     "once",

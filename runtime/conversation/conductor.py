@@ -31,7 +31,7 @@ from .agent_state import AgentState, Publish
 from .call_ids import CallIds
 from .confirming import Confirming
 from .deferred import DeferredQueue
-from .floor import Floor
+from .floor import Floor, Step
 from .host import TurnHost
 from .objections import Objections
 from .outages import Outages
@@ -188,7 +188,7 @@ class Conductor(UserReports):
 
     # -- the floor
 
-    def floor_taken(self, agent: Agent, speech: Speech, output: Output | None) -> None:
+    def floor_taken(self, agent: Agent, speech: Speech, output: Output | None) -> Step:
         """A step of this speech has the floor. Posts `step_started`.
 
         Args:
@@ -196,6 +196,9 @@ class Conductor(UserReports):
             speech: The speech that the step belongs to.
             output: Its audio output, if known; otherwise `output_known` follows. None if it is text
                 only: then its first text counts as playout.
+
+        Returns:
+            The step.
         """
         self.speeches.left(speech)
         step = self.floor.take(agent, speech, output)
@@ -213,6 +216,7 @@ class Conductor(UserReports):
             self._post("step_interrupted", step.id)
         self.tools.count()
         self._answer_may_wait()
+        return step
 
     def output_known(self, speech: Speech, output: Output | None) -> None:
         """The task that plays a step starts, with this output. Posts nothing.

@@ -2,8 +2,8 @@
 
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
+from turnfsm.runtime.host.errors import SpeechInterrupted
 
-from .errors import SpeechInterrupted
 from .governor import TurnGovernor
 
 __all__ = [

@@ -7,9 +7,11 @@ from pipecat.services.llm_service import LLMService
 from pipecat.services.tts_service import TTSService
 from pipecat.utils.errors import ErrorCategory
 
-from turnfsm.fsm.journal import ComponentFailed
+from turnfsm.fsm.journal import ComponentFailed, ComponentPart
 
 __all__ = ["failure_of"]
+
+KINDS: dict[type, ComponentPart] = {LLMService: "llm", TTSService: "tts"}
 
 
 def failure_of(frame: ErrorFrame, speech: str | None) -> ComponentFailed | None:
@@ -21,12 +23,9 @@ def failure_of(frame: ErrorFrame, speech: str | None) -> ComponentFailed | None:
     if frame.category is ErrorCategory.APPLICATION:
         return None
     error = type(frame.exception).__name__ if frame.exception is not None else "ErrorFrame"
-    if isinstance(frame.processor, LLMService):
-        return ComponentFailed(
-            "llm", frame.processor.name, error, False, speech=speech, message=frame.error
-        )
-    if isinstance(frame.processor, TTSService):
-        return ComponentFailed(
-            "tts", frame.processor.name, error, False, speech=speech, message=frame.error
-        )
-    return None
+    part = next((part for kind, part in KINDS.items() if isinstance(frame.processor, kind)), None)
+    if part is None:
+        return None
+    return ComponentFailed(
+        part, frame.processor.name, error, False, speech=speech, message=frame.error
+    )

@@ -3,8 +3,6 @@ must wait."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from pipecat.frames.frames import (
     BotStartedSpeakingFrame,
     BotStoppedSpeakingFrame,
@@ -29,8 +27,8 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from turnfsm.fsm import Flow, HostError, TurnfsmError
 
 from .agent import PipecatAgent, StepEnd
-from .hearing import Hearing
 from .output import Tap
+from .session import PipecatSession
 from .sources import check_parts
 
 __all__ = ["AskGate", "HeardGate", "ModelGate", "TailGate"]
@@ -57,28 +55,12 @@ class Gate(FrameProcessor):
 
 
 class AskGate(Gate):
-    """Before the model: holds back requests until the flow allows them.
+    """Before the model: holds back requests until the flow allows them."""
 
-    Args:
-        starting: Awaited when the pipeline is about to start.
-        started, ending: Called when it has started, and when it begins to end.
-        ended: Awaited when it has ended.
-    """
-
-    def __init__(
-        self,
-        agent: PipecatAgent,
-        hearing: Hearing,
-        starting: Callable[[], Awaitable[None]],
-        started: Callable[[], None],
-        ending: Callable[[], None],
-        ended: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, session: PipecatSession) -> None:
         super().__init__(name="turnfsm.ask")
-        self._agent, self._hearing = agent, hearing
-        self._starting, self._started = starting, started
-        self._ending, self._ended = ending, ended
-        agent.ask = self.push_frame
+        self._session, self._agent = session, session.agent
+        self._agent.push = self.push_frame
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`. The processors after this one start only when it may
@@ -86,7 +68,7 @@ class AskGate(Gate):
         refused: TurnfsmError | None = None
         if isinstance(frame, StartFrame):
             try:
-                await self._starting()
+                await self._session.take_up()
             except TurnfsmError as error:
                 refused = error
         await super().process_frame(frame, direction)
@@ -100,22 +82,22 @@ class AskGate(Gate):
                 self._agent.asked(frame)
                 return False
             case EndFrame() | CancelFrame() | StopFrame() if down:
-                self._ending()
+                self._session.close()
             case InterruptionFrame() if down:
                 self._agent.cut_off()
             case UserMuteStartedFrame():
-                self._hearing.muted()
+                self._session.hearing.muted()
             case ErrorFrame() if not down:
                 self._agent.failed(frame)
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:
         if isinstance(frame, StartFrame):
-            self._started()
+            self._session.start()
 
     async def cleanup(self) -> None:
         """As `FrameProcessor.cleanup`."""
-        await self._ended()
+        await self._session.aclose()
         await super().cleanup()
 
 
@@ -127,7 +109,7 @@ class ModelGate(Gate):
         super().__init__(name="turnfsm.model")
         self._agent = agent
         self._step, self._calls = "", 0
-        agent.say = self.push_frame
+        agent.say_frame = self.push_frame
 
     def passes(self, frame: Frame, *, down: bool) -> bool:
         match frame:
@@ -163,9 +145,9 @@ class HeardGate(Gate):
     timed, so the step's words have passed as well.
     """
 
-    def __init__(self, agent: PipecatAgent, playout: Callable[[bool], None]) -> None:
+    def __init__(self, agent: PipecatAgent) -> None:
         super().__init__(name="turnfsm.heard")
-        self._agent, self._playout = agent, playout
+        self._agent = agent
         self._plays = self._unsaid = False
         self._ended = StepEnd("")
 
@@ -181,10 +163,10 @@ class HeardGate(Gate):
                 self._unsaid = False
             case BotStartedSpeakingFrame():
                 self._plays = True
-                self._playout(True)
+                self._agent.playout(begins=True)
             case BotStoppedSpeakingFrame():
                 self._plays = False
-                self._playout(False)
+                self._agent.playout(begins=False)
             case StepEnd() if self._plays or self._unsaid:
                 self._ended = frame
                 return False

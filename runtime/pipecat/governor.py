@@ -145,22 +145,13 @@ class TurnGovernor:
             HostError: This pipeline cannot post a trigger of the flow, or carry out an action. The
                 message names them, and says what to do.
         """
-        session, agent = self._session, self._session.activity
+        session, agent = self._session, self._session.agent
         out: list[FrameProcessor] = []
         for one in processors:
             out.append(one)
             if isinstance(one, LLMUserAggregator):
                 agent.context = one.context
-                out.append(
-                    AskGate(
-                        agent,
-                        session.hearing,
-                        session.take_up,
-                        session.start,
-                        session.close,
-                        session.aclose,
-                    )
-                )
+                out.append(AskGate(session))
             elif isinstance(one, LLMService):
                 self._once("model")
                 _refuse_realtime(one)
@@ -168,7 +159,7 @@ class TurnGovernor:
                 out.append(ModelGate(agent))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
-                out[-1:] = [WordGate(self._tap), one, HeardGate(agent, session.playout)]
+                out[-1:] = [WordGate(self._tap), one, HeardGate(agent)]
             elif isinstance(one, LLMAssistantAggregator):
                 self._once("assistant")
                 out.append(TailGate(agent, self._tap, self._flow))
@@ -177,7 +168,7 @@ class TurnGovernor:
         return out
 
     def _check_confirmed(self, llm: LLMService[Any]) -> None:
-        registered = self._session.activity.calls.tools
+        registered = self._session.agent.calls.tools
         for name in self._flow.tools.confirm:
             if llm.has_function(name) and not registered.keys() & {name, None}:
                 raise HostError(
@@ -209,7 +200,7 @@ class TurnGovernor:
         if cancel_on_interruption is not None:
             policy: Literal["cancel", "detach"] = "cancel" if cancel_on_interruption else "detach"
             tool = on_interruption(policy)(partial(handler))
-        wrapped = self._session.activity.calls.governed(name, handler, tool, timeout_secs or 0.0)
+        wrapped = self._session.agent.calls.governed(name, handler, tool, timeout_secs or 0.0)
         llm.register_function(name, wrapped, cancel_on_interruption=False)
 
     async def commit_point(self, call: FunctionCallParams) -> None:
@@ -230,7 +221,7 @@ class TurnGovernor:
                 await governor.commit_point(call)
                 await call.result_callback(await book(**call.arguments))
         """
-        await self._session.activity.calls.commit_point(call.tool_call_id)
+        await self._session.agent.calls.commit_point(call.tool_call_id)
 
     def call_key(self, call: FunctionCallParams) -> str:
         """The key of a call, unique over all conversations of a store.
@@ -240,7 +231,7 @@ class TurnGovernor:
         Args:
             call: What the tool was called with.
         """
-        return self._session.activity.calls.key(call.tool_call_id)
+        return self._session.agent.calls.key(call.tool_call_id)
 
     # -- the conversation
 
@@ -281,7 +272,7 @@ class TurnGovernor:
     @property
     def agent_state(self) -> str:
         """``listening``, ``thinking`` or ``speaking``."""
-        return self._session.agent_state
+        return self._session.agent.agent_state
 
     @property
     def user_turns(self) -> Mapping[str, int]:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
-
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.host.turns import Turn, commit
 
-__all__ = ["Hearing", "Turn"]
+__all__ = ["Hearing"]
 
 OWNER = "pipeline"
 """The owner of all turns, as there is only one agent."""
-
-
-@attrs.define(eq=False)
-class Turn:
-    """A turn of the user.
-
-    Attributes:
-        new_transcript: Its text.
-        restored: A previous worker has heard it: its text is in no Pipecat turn.
-    """
-
-    new_transcript: str
-    restored: bool = False
 
 
 class Hearing:
@@ -157,11 +143,9 @@ class Hearing:
             conductor.turn_task_ended(lost)  # Pipecat had no words for it
         if turn is None:
             turn, self._words = Turn(" ".join(self._words)), []
-        taken = conductor.may_commit(OWNER, turn)
-        conductor.utterance.post("turn_decided")
+        taken = commit(conductor, OWNER, turn)
         if taken:
             self.committed = turn
-            conductor.turn_started(turn, ())
         self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)
         conductor.endpointing_finished(cancelled=False)
         return taken

@@ -9,27 +9,25 @@ from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames.frames import FilterControlFrame
 
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.host.output import PausableOutput
 
 __all__ = ["Tap"]
 
 _SAMPLE = 2  # bytes
 
 
-class Tap(BaseAudioFilter):
-    """The `Output` port. It filters every chunk of audio, in order, right before the chunk is
+class Tap(PausableOutput, BaseAudioFilter):
+    """The `Output`. It filters every chunk of audio, in order, right before the chunk is
     written.
 
     Attributes:
         installed: A transport has started it.
     """
 
-    can_pause = True
-
     def __init__(self) -> None:
+        super().__init__()
         self._inner: BaseAudioFilter | None = None
         self._conductor: Conductor | None = None
-        self._open, self._dropped = asyncio.Event(), 0
-        self._open.set()
         self._moved = asyncio.Event()
         self._waited, self._closed_at = 0.0, 0.0
         self._per_second = 0
@@ -46,14 +44,9 @@ class Tap(BaseAudioFilter):
     def release(self) -> None:
         """The conversation is over: let remaining audio play."""
         self._conductor = None
-        self._let_go()
+        self.resume(heard=False)
 
     # -- for frames that are timed with the audio
-
-    @property
-    def closed(self) -> bool:
-        """Audio is held back."""
-        return not self._open.is_set()
 
     @property
     def waited(self) -> float:
@@ -91,18 +84,9 @@ class Tap(BaseAudioFilter):
         the meantime."""
         if self._inner is not None:
             audio = await self._inner.filter(audio)
-        dropped = self._dropped
         step = self._conductor.floor.step if self._conductor is not None else None
-        if self._conductor is not None and step is not None:
-            if not step.gate.passed:
-                self._conductor.start_playout(step.speech)
-            seconds = len(audio) / self._per_second
-            held = self._conductor.floor.frame_received(step.speech, seconds)
-            if held is not None:
-                await held
-        await self._open.wait()
-        gone = self._dropped != dropped or (step is not None and step.speech.interrupted)
-        return b"" if gone else audio
+        seconds = len(audio) / self._per_second
+        return audio if await self.passes(self._conductor, step, seconds) else b""
 
     # -- the port
 
@@ -110,22 +94,14 @@ class Tap(BaseAudioFilter):
         """Hold back the next chunk."""
         if self._conductor is not None and not self.closed:
             self._closed_at = asyncio.get_running_loop().time()
-            self._open.clear()
+            super().pause(heard=heard)
             self._tell()
 
     def resume(self, *, heard: bool) -> None:
         """Pass the chunk on."""
-        self._let_go()
-
-    def drop(self) -> None:
-        """Drop the held chunk: its step is over. Pipecat clears its queue itself."""
-        self._dropped += 1
-        self._let_go()
-
-    def _let_go(self) -> None:
         if self.closed:
             self._waited = self.waited
-            self._open.set()
+            super().resume(heard=heard)
             self._tell()
 
     def _tell(self) -> None:

@@ -7,40 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
-import attrs
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.fsm.agenda import Item
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.request import request as projected
+from turnfsm.runtime.host.calls import FINAL, MadeCall
+from turnfsm.runtime.host.reply import Reply
+from turnfsm.runtime.host.request import request as projected
 
-from .reply import Reply
-
-__all__ = ["FINAL", "Came", "Names", "content_of", "request", "text_of"]
-
-FINAL = "_final"
-"""The suffix of a call's id for a result that comes separately from its step."""
+__all__ = ["Names", "content_of", "request", "text_of"]
 
 Message = Any
 """A dict, or a message for one model only."""
-
-
-@attrs.frozen
-class Came:
-    """A call, or its result, that may not be in Pipecat's messages yet, since these are queued
-    after audio.
-
-    Attributes:
-        content: The result; None while the call runs.
-        apart: The model was told that the call is still running, and the result comes separately.
-    """
-
-    call: str
-    name: str
-    arguments: str
-    content: str | None
-    apart: bool
 
 
 class Names:
@@ -73,47 +52,40 @@ class Names:
         return next((self.of(message) for message in users), None)
 
 
-def request(reply: Reply, conductor: Conductor, names: Names, came: Iterable[Came]) -> LLMContext:
+def request(
+    reply: Reply, conductor: Conductor, names: Names, calls: Iterable[MadeCall]
+) -> LLMContext:
     """Return the context for a request, and report the request.
 
     That is Pipecat's own context, unless the projection changes it.
+
+    Args:
+        calls: Those that may not be in Pipecat's messages yet, or whose results may not, since
+            these are queued after audio.
     """
-    context = reply.context
-    assert context is not None
+    context: LLMContext = reply.of
     messages: Sequence[Message] = [*context.messages]
     names.forget(messages)
-    own = (
-        [{"role": "developer", "content": reply.instructions}]
-        if reply.instructions is not None
-        else []
-    )
-    due = conductor.tools.due_results
-    given = [
-        _read(message, place, names, due, added=place >= len(messages))
-        for place, message in enumerate([*messages, *own])
-    ]
-    new = [item for one in _lacking(came, given) for item in _items_of(one, due)]
-    wanted, said = projected(conductor, reply, given, came=new, instructions=reply.instructions)
-    asked = [item.of for item in wanted.items]
-    if said is not None:
-        asked.insert(wanted.hint_at, {"role": "developer", "content": said})
+    given = [_read(message, place, names) for place, message in enumerate(messages)]
+    new = [item for one in _lacking(calls, given) for item in _items_of(one)]
+    asked = projected(conductor, reply, given, _developer, came=new)
     if len(asked) == len(messages) and all(a is b for a, b in zip(asked, messages, strict=True)):
         return context
     return LLMContext(asked, tools=context.tools, tool_choice=context.tool_choice)
 
 
-def _read(
-    message: Message, place: int, names: Names, due: Mapping[str, str], *, added: bool
-) -> Item:
+def _developer(text: str) -> Message:
+    return {"role": "developer", "content": text}
+
+
+def _read(message: Message, place: int, names: Names) -> Item:
     key, at = f"message_{place}", float(place)
     match _role(message):
         case "user":
             return Item(names.of(message), "utterance", message, at=at)
         case "tool":
             call = str(message.get("tool_call_id"))
-            runs = _runs(message)
-            result = "" if runs else _due(call, due)
-            return Item(key, "result", message, call, result=result, placeholder=runs, at=at)
+            return Item(key, "result", message, call, placeholder=_runs(message), at=at)
         case "assistant":
             calls: Sequence[Any] = message.get("tool_calls") or ()
             if len(calls) == 1:
@@ -123,44 +95,35 @@ def _read(
             return Item(key, "other", message, at=at)
     told = async_tool_messages.parse_message(message)
     if told is not None and told.kind == "final":
-        call = told.tool_call_id
-        return Item(key, "result", message, call + FINAL, result=_due(call, due), at=at)
-    return Item(key, "instruction", message, added=added, at=at)
+        return Item(key, "result", message, told.tool_call_id + FINAL, at=at)
+    return Item(key, "instruction", message, at=at)
 
 
-def _lacking(came: Iterable[Came], given: Sequence[Item]) -> Iterable[Came]:
+def _lacking(made: Iterable[MadeCall], given: Sequence[Item]) -> Iterable[MadeCall]:
     """The missing messages of a call: the call itself or its result, which may come separately."""
     calls = {item.call for item in given if item.part == "call"}
     told = {item.call for item in given if item.part == "result" and not item.placeholder}
-    for one in came:
-        if one.call not in calls or (one.content and not {one.call, one.call + FINAL} & told):
+    for one in made:
+        if one.id not in calls or (one.ended and not {one.id, one.id + FINAL} & told):
             yield one
 
 
-def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:
+def _items_of(one: MadeCall) -> Iterable[Item]:
     function = {"name": one.name, "arguments": one.arguments}
-    call = {"id": one.call, "function": function, "type": "function"}
+    call = {"id": one.id, "function": function, "type": "function"}
     yield Item(
-        f"call_{one.call}", "call", {"role": "assistant", "tool_calls": [call]}, one.call, at=inf
+        f"call_{one.id}", "call", {"role": "assistant", "tool_calls": [call]}, one.id, at=inf
     )
-    if one.content is None or one.apart:
-        runs = async_tool_messages.build_started_message(one.call)
-        yield Item(f"runs_{one.call}", "result", runs, one.call, placeholder=True, at=inf)
-    if one.content is None:
+    if not one.ended or one.late:
+        runs = async_tool_messages.build_started_message(one.id)
+        yield Item(f"runs_{one.id}", "result", runs, one.id, placeholder=True, at=inf)
+    if not one.ended:
         return
-    id, result = one.call, {"role": "tool", "content": one.content, "tool_call_id": one.call}
-    if one.apart:
-        id = one.call + FINAL
-        result = async_tool_messages.build_final_result_message(one.call, one.content)
-    yield Item(f"result_{id}", "result", result, id, result=_due(one.call, due), at=inf)
-
-
-def _due(call: str, due: Mapping[str, str]) -> str:
-    """The call, if the user has not heard of its result.
-
-    Pipecat may write a late result into the message that says that the call is running.
-    """
-    return due.get(call + FINAL) or due.get(call, "")
+    id, content = one.result_id, content_of(one.result)
+    result = {"role": "tool", "content": content, "tool_call_id": one.id}
+    if one.late:
+        result = async_tool_messages.build_final_result_message(one.id, content)
+    yield Item(f"result_{id}", "result", result, id, at=inf)
 
 
 def _role(message: Message) -> str | None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm import Flow
-from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import DeferredQueue
-from turnfsm.runtime.conversation.ports import Report, Settings, Speech
+from turnfsm.runtime.conversation.ports import Report, Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
+from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
@@ -25,7 +24,7 @@ from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
 
 from .agent import PipecatAgent
-from .hearing import OWNER, Hearing, Turn
+from .hearing import OWNER, Hearing
 from .output import Tap
 from .stored_messages import StoredMessages, messages_of_calls, restore_messages, turn_of
 
@@ -35,7 +34,7 @@ logger = logging.getLogger("turnfsm")
 
 
 class PipecatSession:
-    """The `Session` port.
+    """The conversation of a pipeline: its flow, its agent, and what is saved of it.
 
     Args:
         flow: The flow that governs it.
@@ -61,15 +60,12 @@ class PipecatSession:
         store: Store | str | Path | None,
         session_id: str | None,
     ) -> None:
+        self.ledger, self._tap = Ledger(), tap
         # A transcript interrupts if a start strategy has proposed that.
-        self.settings = Settings({**flow.timers, **timers}, min_words=1)
-        self.closing = False
-        self.agent_state = "listening"
-        self.ledger = Ledger()
-        self._tap, self._tell = tap, tell
-        self.conductor = Conductor(self, self.ledger, DeferredQueue())
-        self.hearing = Hearing(self.conductor)
-        self.activity = PipecatAgent(self.conductor, self.hearing, tap, take)
+        settings = Settings({**flow.timers, **timers}, min_words=1)
+        self.agent = PipecatAgent(settings, tap, take, tell)
+        self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger, DeferredQueue())
+        self.hearing = self.agent.hearing = Hearing(self.conductor)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)
         self.left_over = host.left_to_agent
         self.turn = TurnRuntime(flow, host, timers=timers, sinks=sinks)
@@ -93,7 +89,7 @@ class PipecatSession:
         Raises:
             StoreError: As `restore`.
         """
-        agent, keeping = self.activity, self.keeping
+        agent, keeping = self.agent, self.keeping
         if keeping is None:
             agent.begin(0)
             return
@@ -112,7 +108,7 @@ class PipecatSession:
         keeping.begin(self.turn.journal, kept.gather)
 
     async def _restore(self, past: Past, keeping: Keeping) -> None:
-        agent, tools = self.activity, self.activity.calls.tools
+        agent, tools = self.agent, self.agent.calls.tools
         named = {name: tool for name, tool in tools.items() if name is not None}
         past = await restore_calls(past, self.ledger, self.conductor, named, keeping)
         messages = restore_messages(past, agent.names)
@@ -126,52 +122,22 @@ class PipecatSession:
         pipeline."""
         self.conductor.record(Closed("taken_over"))
         self.turn.close()
-        self.activity.hang_up()
+        self.agent.hang_up()
 
     def start(self) -> None:
         """The pipeline has started."""
         self._tap.govern(self.conductor)
-        self.conductor.start()
-        self.conductor.resumed()
+        self.agent.start()
 
     def close(self) -> None:
         """The pipeline starts to end: release held and paused audio, and answer no more turns."""
-        if not self.closing:
-            self.closing = True
-            self.conductor.close_started()
+        if not self.agent.closing:
+            self.agent.close()
             self._tap.release()
 
     async def aclose(self) -> None:
         """The pipeline has ended."""
         self.close()
-        await self.activity.aclose()
-        await self.conductor.aclose()
+        await self.agent.aclose()
         if self.keeping is not None:
             await self.keeping.aclose()
-
-    def playout(self, begins: bool) -> None:
-        """Playout has started or stopped."""
-        if begins:
-            self.activity.heard()
-            self.conductor.playout_started(time.time())
-        else:
-            self.conductor.playout_finished()
-
-    # -- the port
-
-    def tune(self, tuning: Tuning) -> None:
-        """Do nothing: flows with `tuning` are refused, as Pipecat cannot change settings while it
-        runs."""
-
-    def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
-        """Publish the agent's state."""
-        self.agent_state = state
-
-    def report(self, report: Report) -> None:
-        """Notify the application."""
-        if self._tell is not None:
-            self._tell(report)
-
-    def hang_up(self) -> None:
-        """End the pipeline after all queued speech."""
-        self.activity.hang_up()

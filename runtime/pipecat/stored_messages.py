@@ -9,11 +9,12 @@ from typing import Any
 from pipecat.processors.aggregators import async_tool_messages
 
 from turnfsm.runtime.conversation.cut_off import output_of
+from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.past import Past
 
 from .agent import PipecatAgent
-from .hearing import OWNER, Hearing, Turn
+from .hearing import OWNER, Hearing
 from .requests import Message, Names
 
 __all__ = ["StoredMessages", "messages_of_calls", "restore_messages", "turn_of"]

@@ -24,8 +24,9 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.base_object import BaseObject
 
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.host.turns import Turn
 
-from .hearing import Hearing, Turn
+from .hearing import Hearing
 
 __all__ = ["Ends", "governed"]
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from turnfsm.fsm import Taken
 from turnfsm.host import Conductor
 from turnfsm.runtime.conversation.floor import Floor
 from turnfsm.runtime.conversation.replies import Replies
 from turnfsm.runtime.conversation.tool_calls import ToolCalls
 from turnfsm.runtime.conversation.user_turns import UserTurns
 from turnfsm.runtime.conversation.utterance import Utterance
-from turnfsm.testing import conformance
+from turnfsm.testing import conformance, run
 
 ROOT = Path(__file__).parents[2]
 PORTS = ROOT / "runtime" / "conversation" / "ports.py"
@@ -67,14 +72,38 @@ def test_each_report_that_it_names_exists() -> None:
     assert lacking == []
 
 
-def test_its_code_runs() -> None:
+def _code(**names: object) -> dict[str, Any]:
     """Each block of Python, one after the other, as one file."""
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
-    names: dict[str, object] = {"play": lambda talk: _play(talk)}
     exec(compile(code, "docs/hosts.md", "exec"), names)
-    test = names["test_my_host"]
-    assert callable(test)
-    test("an answer")
+    return names
+
+
+def test_its_test_runs() -> None:
+    _code(play=_play)["test_my_host"]("an answer")
+
+
+def test_its_host_talks(capsys: pytest.CaptureFixture[str]) -> None:
+    """The flow governs it: a line interrupts what is printed, and a message is answered once."""
+
+    async def model(messages: list[str]) -> str:
+        await asyncio.sleep(0.5)
+        return f"You said {messages[-1]}."
+
+    async def talk() -> list[str]:
+        chat = _code()["Console"](model)
+        chat.start()
+        for words, seconds in [("hello", 1.0), ("goodbye", 5.0)]:
+            chat.typed(words)
+            await asyncio.sleep(seconds)
+        await chat.aclose()
+        taken = [entry.verdict for entry in chat.conductor.turn.journal.read().entries]
+        return [v.dest for v in taken if isinstance(v, Taken) and v.dest != v.state]
+
+    states = run(talk())
+    assert capsys.readouterr().out.splitlines() == ["You said hello.", "You said goodbye."]
+    assert states[:5] == ["thinking", "speaking", "paused", "interrupted", "listening"]
+    assert states[-4:] == ["thinking", "speaking", "thinking", "listening"]
 
 
 def _play(talk: conformance.Talk) -> conformance.Played:

@@ -1,4 +1,4 @@
-"""The conversation imports no framework, and no module imports in a circle."""
+"""The conversation and the base of hosts import no framework, and no module imports in a circle."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import turnfsm.runtime
 
 RUNTIME = Path(turnfsm.runtime.__file__).resolve().parent
 CONVERSATION = sorted((RUNTIME / "conversation").glob("*.py"))
+HOST = sorted((RUNTIME / "host").glob("*.py"))
 
 
 def _module(path: Path) -> str:
@@ -40,7 +41,7 @@ def _imports(path: Path) -> Iterator[str]:
                     yield ".".join([*home, name])
 
 
-@pytest.mark.parametrize("path", CONVERSATION, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*CONVERSATION, *HOST], ids=lambda path: path.stem)
 def test_the_conversation_imports_no_framework(path: Path) -> None:
     """Neither LiveKit nor the adapter, not even for types."""
     foreign = ("livekit", "pipecat", "turnfsm.runtime.livekit", "turnfsm.livekit")
@@ -50,7 +51,7 @@ def test_the_conversation_imports_no_framework(path: Path) -> None:
 
 def test_the_conversation_runs_without_a_framework() -> None:
     """What it imports imports none either."""
-    modules = ", ".join(_module(path) for path in CONVERSATION)
+    modules = ", ".join(_module(path) for path in [*CONVERSATION, *HOST])
     script = (
         f"import sys, {modules}\nassert not [m for m in sys.modules if m.startswith('livekit')]"
     )
@@ -77,7 +78,7 @@ def test_the_ports_do_not_grow() -> None:
     assert len(members) <= 30, members
 
 
-@pytest.mark.parametrize("package", ["conversation", "livekit", "pipecat", "store", "view"])
+@pytest.mark.parametrize("package", ["conversation", "host", "livekit", "pipecat", "store", "view"])
 def test_nothing_is_imported_in_circles(package: str) -> None:
     """The modules of each package can be ordered so that imports only go backwards."""
     paths = {_module(p): p for p in (RUNTIME / package).rglob("*.py") if p.name != "__init__.py"}

@@ -1,4 +1,4 @@
-"""The background tasks of an agent, which end with its pipeline."""
+"""The background tasks of a host, which end with it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ __all__ = ["Tasks"]
 
 
 class Tasks:
-    """An agent's own tasks, since an interruption may end Pipecat's."""
+    """A host's own tasks."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine as a task."""
         task = asyncio.ensure_future(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        return task
 
     async def aclose(self) -> None:
-        """The pipeline has ended: cancel the tasks."""
+        """Cancel the tasks, and wait until they have ended."""
         for task in tuple(self._running):
             task.cancel()
         if self._running:

@@ -1,0 +1,1 @@
+"""What hosts that run in one process have in common: the agent, its replies, its output."""

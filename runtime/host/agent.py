@@ -1,0 +1,288 @@
+"""The base of hosts that run in one process: a session with one agent."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from turnfsm.fsm.flow import Tuning
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.floor import Step
+from turnfsm.runtime.conversation.ports import (
+    Agent,
+    Output,
+    Phase,
+    Report,
+    Settings,
+    Setup,
+    Speech,
+    UserTurn,
+)
+
+from .calls import Calls, MadeCall
+from .reply import Reply
+from .tasks import Tasks
+from .turns import Turn, commit
+
+__all__ = ["Host"]
+
+
+class Host:
+    """A `Session` and its only `Agent`. It asks the model for one step after the other, each when
+    the flow lets it have the floor, and reports what comes of it.
+
+    Your own host adds the methods that raise `NotImplementedError` here.
+
+    Attributes:
+        settings: The current settings. Set them first.
+        conductor: What `govern` returns for this host.
+        output: Where steps are played; None if a step is text that is there at once.
+        agent_state: ``listening``, ``thinking`` or ``speaking``.
+        closing: It closes or has closed.
+        calls: The tool calls.
+        tasks: Its tasks, which end when it closes.
+        owner: The agent's name, which a store keeps with deferred turns.
+        ids: The ids of replies begin with this.
+    """
+
+    conductor: Conductor
+    settings: Settings
+    output: Output | None = None
+    phase: Phase = "present"
+    setup = Setup()
+    user_silent = False
+    agent_state = "listening"
+    closing = False
+    owner = "agent"
+    ids = "reply"
+
+    def __init__(self) -> None:
+        self.calls = Calls(self)
+        self.tasks = Tasks()
+        self._replies: list[Reply] = []
+        self._count = 0
+        self._heard = ""  # the latest step that was heard
+
+    def start(self) -> None:
+        """The session starts."""
+        self.conductor.start()
+        self.conductor.resumed()
+
+    def close(self) -> None:
+        """The session starts to close: no turn is answered from now on."""
+        if not self.closing:
+            self.closing = True
+            self.conductor.close_started()
+
+    async def aclose(self) -> None:
+        """Close the session, and end its tasks."""
+        self.close()
+        await self.tasks.aclose()
+        await self.conductor.aclose()
+
+    # -- what differs between hosts
+
+    async def say(self, reply: Reply, step: Step) -> None:
+        """Ask the model, unless the reply has a `text`, and play what it says. Or begin to.
+
+        `step_over` follows, also if the step was interrupted. If something fails, set
+        `Reply.failed` first.
+        """
+        raise NotImplementedError
+
+    async def tell(self, call: MadeCall) -> None:
+        """Add the result of a call, `call.result`, to the conversation. `Calls.told` follows."""
+        raise NotImplementedError
+
+    def add_cancelled_output(self, call: str, text: str) -> None:
+        """Add an output to the conversation for a call that was answered and then cancelled.
+        `ToolCalls.late_result` follows."""
+        raise NotImplementedError
+
+    def add_words(self, words: str) -> str:
+        """Add a message of the user to the conversation, and return its id."""
+        raise NotImplementedError
+
+    def hang_up(self) -> None:
+        """Close after all queued speech."""
+        raise NotImplementedError
+
+    def cut(self, reply: Reply) -> None:
+        """The step of a reply is interrupted: cancel the task that runs `say`."""
+        if reply.task is not None:
+            reply.task.cancel()
+
+    def may_cut(self, reply: Reply) -> bool:
+        """Whether the user may interrupt a reply now."""
+        return True
+
+    # -- what happens
+
+    def typed(self, words: str) -> None:
+        """The user has typed a line. That is like a voice that begins and ends at once."""
+        conductor = self.conductor
+        conductor.user_started()
+        conductor.utterance.voice_started()
+        conductor.transcript_received(words, final=True)
+        conductor.barge_in()
+        conductor.final_transcript()
+        conductor.utterance.post("final_transcript")
+        conductor.utterance.voice_ended()
+        conductor.user_stopped()
+        self.take_turn(Turn(words))
+
+    def interrupt(self) -> None:
+        """The application interrupts what is said."""
+        if (step := self.step) is not None and step.speech.interruptible:
+            self.conductor.interrupted_by_code(step.speech, None)
+            step.speech.stop("programmatic")
+
+    @property
+    def step(self) -> Step | None:
+        """The step that holds the floor."""
+        return self.conductor.floor.step
+
+    def new_reply(
+        self, *, text: str | None = None, instructions: str | None = None, of: Any = None
+    ) -> Reply:
+        """Make a reply. The arguments are as in `Reply`."""
+        self._count += 1
+        reply = Reply(f"{self.ids}_{self._count}", self, text, instructions, of)
+        self._replies = [*(one for one in self._replies if not one.finished), reply]
+        return reply
+
+    def ask(self, reply: Reply, turn: Hashable = None, said: str | None = None) -> Reply:
+        """Ask the model for a reply, as soon as the flow allows it.
+
+        Args:
+            turn: The turn of the user that it answers, of which `Conductor.turn_started` was told.
+            said: The id of the turn's message, which is in the conversation.
+        """
+        conductor = self.conductor
+        if turn is not None:
+            conductor.stop_older_replies()
+        instructed, messages = reply.instructions is not None, [said] if said is not None else []
+        conductor.replies.asked(reply, self, messages, instructed=instructed)
+        for message in messages:
+            conductor.turns.reply_asked(reply, message)
+            conductor.turns.message_added(message)
+        self._schedule(reply, turn)
+        if turn is not None:
+            conductor.turn_task_ended(turn)
+        return reply
+
+    async def all_said(self) -> None:
+        """Wait until all replies have ended."""
+        await self.conductor.until(lambda: all(reply.finished for reply in self._replies))
+
+    def playout(self, *, begins: bool) -> None:
+        """Playout of the step that has the floor has begun or ended."""
+        if begins:
+            self._heard = self.step.id if self.step is not None else ""
+            self.conductor.playout_started(time.time())
+        else:
+            self.conductor.playout_finished()
+
+    def step_over(self, step: Step) -> None:
+        """Nothing more of a step is heard, and what was heard is in the conversation."""
+        if step is not self.step:
+            return
+        reply = step.speech
+        assert isinstance(reply, Reply)
+        if self._heard == step.id:
+            whole = not (reply.interrupted or reply.failed)
+            self.conductor.reply_heard(reply.id, whole=whole)
+        self.conductor.floor_released(reply)
+        if reply.interrupted or not reply.calls:
+            self.go_on(reply)
+
+    def go_on(self, reply: Reply) -> None:
+        """A reply waits for no result any more: it says the results, or ends."""
+        if reply.finished or self.conductor.floor.holds(reply):
+            return  # after its step has returned the floor
+        if reply.goes_on and not reply.interrupted:
+            reply.task = self.tasks.start(self._run(reply))
+        else:
+            reply.end()
+
+    def _schedule(self, reply: Reply, turn: Hashable = None) -> None:
+        self.conductor.speech_scheduled(turn, reply, self)
+        reply.task = self.tasks.start(self._run(reply))
+
+    async def _run(self, reply: Reply) -> None:
+        conductor, floor, asks = self.conductor, self.conductor.floor, reply.text is None
+        if asks:
+            conductor.reply_began(reply)  # the model is asked when it has the floor
+        while not reply.over:
+            await conductor.until(lambda: reply.over or floor.step is None)
+            if asks and not reply.over:
+                await asyncio.sleep(0)  # a turn that had to wait comes first
+                await conductor.may_request(reply)
+                if conductor.keeping is not None:
+                    await conductor.keeping.before_reply()
+            if floor.step is None:
+                break
+        if reply.over:
+            reply.end()
+            return
+        reply.goes_on = reply.failed = False
+        await self.say(reply, conductor.floor_taken(self, reply, self.output))
+
+    # -- the ports
+
+    @property
+    def activity(self) -> Agent:
+        """The agent, which is the host itself."""
+        return self
+
+    def reply(self, instructions: str | None = None) -> Reply:
+        """Ask the model for a reply that the conversation wants."""
+        return self.ask(self.new_reply(instructions=instructions))
+
+    def speak(self, text: str, *, interruptible: bool = True, of: Any = None) -> Reply:
+        """Say a fixed text.
+
+        Args:
+            of: As in `Reply`.
+        """
+        reply = self.new_reply(text=text, of=of)
+        if not interruptible:
+            reply.hold(True)
+        self._schedule(reply)
+        return reply
+
+    def cancel_call(self, call: str) -> None:
+        """Cancel a running tool."""
+        self.calls.cancel(call)
+
+    def answer(self, calls: Sequence[str]) -> None:
+        """Continue without these calls."""
+        self.calls.answer(calls)
+
+    def take_turn(self, turn: UserTurn) -> None:
+        """A turn of the user is complete, or was deferred: answer it if the flow allows that."""
+        assert isinstance(turn, Turn)
+        if commit(self.conductor, self.owner, turn):
+            self.ask(self.new_reply(), turn, self.add_words(turn.new_transcript))
+
+    @property
+    def deciding(self) -> bool:
+        """The end of the user's turn is being decided."""
+        return False
+
+    @property
+    def answer_pending(self) -> bool:
+        """A transcript may still be committed."""
+        return self.deciding
+
+    def tune(self, tuning: Tuning) -> None:
+        """Do nothing: no setting can change."""
+
+    def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
+        """Publish the agent's state."""
+        self.agent_state = state
+
+    def report(self, report: Report) -> None:
+        """Do nothing: override it to notify the application."""

@@ -1,0 +1,267 @@
+"""The tool calls of a host, from the model's call to the result in the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from turnfsm.fsm import TurnfsmError
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.ports import Agent
+from turnfsm.runtime.conversation.tool_call import CANCELLED, End
+from turnfsm.runtime.conversation.tool_calls import Result
+
+from .errors import SpeechInterrupted
+from .reply import Reply
+
+__all__ = ["FINAL", "Caller", "Calls", "MadeCall"]
+
+FINAL = "_final"
+"""The suffix of a call's id for a result that comes separately from its step."""
+
+NOT_RUN_AGAIN = "{result}\nThis is the result of the identical call {call}. It did not run again."
+TOO_LONG = "cancelled: the call has run for longer than {seconds:g} s"
+
+
+@attrs.define(eq=False)
+class MadeCall:
+    """A tool call of the model whose result is not in the conversation yet.
+
+    Attributes:
+        name: The tool's name.
+        arguments: As JSON.
+        tool: The function that may be marked with a policy.
+        of: What the host itself keeps of it.
+        result: What the tool has given, or what the model reads instead.
+        ended: It has a result, or has failed, or was cancelled.
+        says: The result must be delivered to the user.
+        late: The model was told that the call is still running; its result comes separately.
+    """
+
+    id: str
+    reply: Reply
+    name: str
+    arguments: str
+    tool: object = None
+    of: Any = None
+    result: Any = None
+    ended: bool = False
+    says: bool = False
+    late: bool = False
+    task: asyncio.Future[None] | None = None
+
+    @property
+    def result_id(self) -> str:
+        """The id of its result in the conversation."""
+        return self.id + FINAL if self.late else self.id
+
+
+class Caller(Agent, Protocol):
+    """What calls need from their host."""
+
+    conductor: Conductor
+
+    async def tell(self, call: MadeCall) -> None:
+        """Add the result of a call to the conversation; `Calls.told` follows."""
+
+    def go_on(self, reply: Reply) -> None:
+        """A reply waits for no result any more."""
+
+
+class Calls:
+    """The tool calls of a conversation.
+
+    Args:
+        host: Makes the calls.
+
+    Attributes:
+        open: The calls whose results are not in the conversation, by id.
+        unknown: What to do if the flow does not know of a call.
+    """
+
+    unknown = "call this while it runs"
+
+    def __init__(self, host: Caller) -> None:
+        self.host = host
+        self.open: dict[str, MadeCall] = {}
+        self._told: set[str] = set()
+
+    def add(
+        self, id: str, name: str, arguments: str, reply: Reply, tool: object = None
+    ) -> MadeCall:
+        """The model has made this call in the step of a reply, which waits for it. The arguments
+        are as in `MadeCall`."""
+        call = MadeCall(id, reply, name, arguments, tool)
+        reply.calls.add(id)
+        self.open[id] = call
+        return call
+
+    async def begin(self, call: MadeCall) -> bool:
+        """The tool is about to run. Call `run` if this returns True. Otherwise the call has a
+        result without that: the result of an identical call, say.
+
+        If there is nothing to wait for, it does not give way to other tasks.
+        """
+        conductor, tools = self.host.conductor, self.host.conductor.tools
+        made = (call.name, call.arguments, call.reply.id)
+        if tools.waits_for_identical(*made, call.tool):
+            await conductor.until(lambda: not tools.waits_for_identical(*made, call.tool))
+        refused = await conductor.before_call(call.id, *made)
+        known = tools.identical(call.id, *made, call.tool, self._told)
+        if known is not None:
+            refused = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
+        if refused is not None:
+            conductor.call_begun(call.id)
+            call.result, call.says = refused, True
+            await self.host.tell(call)
+            return False
+        tools.started(call.id, *made[:2], call.reply, self.host, call.tool)
+        conductor.call_begun(call.id)
+        return True
+
+    async def run(
+        self, call: MadeCall, work: Callable[[], Awaitable[None]], limit: float = 0.0
+    ) -> None:
+        """Run the tool of a call that has begun, if the user need not confirm it, or has done so.
+
+        Args:
+            work: Runs the tool, and gives its result to `settle`.
+            limit: Seconds that it may take; 0 for any time.
+        """
+        tools = self.host.conductor.tools
+        made, task = tools.get(call.id), None
+        try:
+            refused = await made.allowed() if made is not None else None
+            if made is not None and refused is not None:
+                await self.settle(call, "error", refused, says=not made.said_otherwise)
+                return
+            call.task = task = asyncio.ensure_future(work())
+            done, _ = await asyncio.wait({task}, timeout=limit or None)
+            if not done:
+                tools.cancelled(call.id)
+                task.cancel()
+                await asyncio.wait({task})
+            await self._over(call, task, TOO_LONG.format(seconds=limit) if limit else CANCELLED)
+        except asyncio.CancelledError:
+            if task is not None:
+                task.cancel()
+                await asyncio.wait({task})
+            self._given_up(call)
+            raise
+
+    async def settle(
+        self, call: MadeCall, how: End, result: Any, *, says: bool = True, output: str | None = None
+    ) -> None:
+        """A call has ended. Only the first time counts.
+
+        Args:
+            result: What the tool has given, or what the model is to read instead.
+            says: The result must be delivered to the user, if there is one.
+            output: The result as text.
+        """
+        if call.ended:
+            return
+        conductor, tools = self.host.conductor, self.host.conductor.tools
+        call.ended, call.result, call.says = True, result, bool(result) and says
+        call.late = tools.was_answered(call.id)
+        if call.late:
+            tools.late_result(Result(call.id, not call.says))
+        tools.ended(
+            call.id, how, str(result) if output is None else output, result_id=call.result_id
+        )
+        if not call.late:
+            tools.given([Result(call.id, not call.says)])
+            if call.says and not self._runs_for(call.reply):
+                conductor.reply_began(call.reply)  # it follows when all have their results
+        if conductor.keeping is not None:
+            conductor.keeping.call_ended()
+            await conductor.after_call()
+        await self.host.tell(call)
+
+    def told(self, call: MadeCall) -> None:
+        """The result of a call is in the conversation."""
+        self.open.pop(call.id, None)
+        if not call.late:
+            self.host.conductor.tools.committed([Result(call.id, not call.says)])
+        self._told.add(call.result_id)
+        self._no_longer_awaited(call)
+
+    async def failed(self, call: MadeCall, error: Exception) -> None:
+        """The tool has raised an error, which the model reads. Override it to report the error."""
+        await self.settle(call, "error", f"it failed: {error}")
+
+    async def commit_point(self, id: str) -> None:
+        """The tool of this call is about to carry out its side effect.
+
+        Raises:
+            SpeechInterrupted: It must not.
+            TurnfsmError: No such call runs.
+        """
+        # An interruption that is ready to run comes before the side effect.
+        await asyncio.sleep(0)
+        if (call := self.host.conductor.tools.get(id)) is None:
+            raise TurnfsmError(
+                f"commit_point: the flow does not know of the call {id!r}; {self.unknown}"
+            )
+        keeping = self.host.conductor.keeping
+        if keeping is not None and (why := await keeping.before_effect()) is not None:
+            raise SpeechInterrupted(why)
+        await self.host.conductor.objections.known(call, "await_words")
+        if (said := call.refusal_of_effect()) is not None:
+            raise SpeechInterrupted(said)
+
+    def key(self, id: str) -> str:
+        """The key of this call, unique over all conversations of a store."""
+        keeping, call = self.host.conductor.keeping, self.open.get(id)
+        return id if keeping is None or call is None else keeping.key_of(id, call.reply.id)
+
+    def cancel(self, id: str) -> None:
+        """Cancel a running tool."""
+        if (call := self.open.get(id)) is not None and call.task is not None:
+            self.host.conductor.tools.cancelled(id)
+            call.task.cancel()
+
+    def answer(self, calls: Sequence[str]) -> None:
+        """Continue without these calls: the model is told that they are still running."""
+        for id in calls:
+            if (call := self.open.get(id)) is not None and self.host.conductor.tools.may_answer(id):
+                call.says = True
+                self._no_longer_awaited(call)
+
+    # -- inside
+
+    async def _over(self, call: MadeCall, task: asyncio.Future[None], why: str) -> None:
+        """The tool has ended. Its result may still come."""
+        made = self.host.conductor.tools.get(call.id)
+        if task.cancelled():
+            said = made.cancellation if made is not None and made.turn_over else why
+            await self.settle(call, "cancelled", said or CANCELLED)
+        elif isinstance(error := task.exception(), SpeechInterrupted):
+            await self.settle(call, "error", str(error))
+        elif isinstance(error, Exception):
+            await self.failed(call, error)
+
+    def _runs_for(self, reply: Reply) -> bool:
+        calls = (self.open.get(id) for id in reply.calls)
+        return any(call is not None and not call.ended for call in calls)
+
+    def _given_up(self, call: MadeCall) -> None:
+        """The task that runs the call was cancelled. Whoever has done so tells the model."""
+        self.open.pop(call.id, None)
+        if not call.ended and not self.host.conductor.turn.closed:
+            tools = self.host.conductor.tools
+            tools.ended(call.id, "cancelled", CANCELLED, result_id=call.id)
+            tools.given([Result(call.id, empty=True)])
+            tools.committed([Result(call.id, empty=True)])
+            self._no_longer_awaited(call)
+
+    def _no_longer_awaited(self, call: MadeCall) -> None:
+        reply = call.reply
+        if call.id in reply.calls:
+            reply.calls.discard(call.id)
+            reply.goes_on |= call.says
+            if not reply.calls:
+                self.host.go_on(reply)

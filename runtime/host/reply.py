@@ -1,0 +1,93 @@
+"""A reply of the agent: a `Speech` of the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+import attrs
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.floor import Step
+from turnfsm.runtime.conversation.ports import Source
+
+__all__ = ["Reply", "Speaker"]
+
+
+class Speaker(Protocol):
+    """What a reply needs from its host."""
+
+    conductor: Conductor
+
+    def may_cut(self, reply: Reply) -> bool:
+        """Whether a reply may be interrupted now, apart from its holds."""
+
+    def cut(self, reply: Reply) -> None:
+        """Interrupt the step that is being said."""
+
+    def step_over(self, step: Step) -> None:
+        """Nothing more of a step is heard."""
+
+
+@attrs.define(eq=False)
+class Reply:
+    """A reply to one request, in one or more steps; or one fixed text.
+
+    Attributes:
+        text: The text, if no model is asked.
+        instructions: What the model should say, if the conversation has asked for the reply.
+        of: What the host itself keeps of it.
+        calls: The ids of its tool calls whose results are not in the conversation yet.
+        goes_on: Its last step has made calls whose results must be said.
+        failed: An error has ended its last step.
+        task: Requests and says its step.
+    """
+
+    id: str
+    _host: Speaker = attrs.field(repr=False)
+    text: str | None = None
+    instructions: str | None = None
+    of: Any = attrs.field(default=None, repr=False)
+    calls: set[str] = attrs.field(factory=set)
+    goes_on: bool = False
+    interrupted: bool = False
+    finished: bool = False
+    failed: bool = False
+    task: asyncio.Task[None] | None = attrs.field(default=None, repr=False)
+    _holds: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Nothing more of it is said."""
+        return self.interrupted or self.finished
+
+    @property
+    def interruptible(self) -> bool:
+        """It may be interrupted now."""
+        return not self._holds and self._host.may_cut(self)
+
+    def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
+        """Interrupt it, and its step if that holds the floor."""
+        if self.over or not (force or self.interruptible):
+            return
+        self.interrupted = True
+        said = self._host.conductor.floor.holds(self)
+        self._host.conductor.speech_interrupted(self, source)
+        if said:
+            self._host.cut(self)
+
+    def hold(self, on: bool) -> None:
+        """Disallow interruptions until this hold is released."""
+        before = self.interruptible
+        self._holds += 1 if on else -1
+        if self.interruptible != before:
+            self._host.conductor.interruptions_turned(self, on=self.interruptible)
+
+    def end(self, *, step: bool = False) -> None:
+        """Stop waiting for it, or only for the step that holds the floor."""
+        conductor = self._host.conductor
+        if not step and not self.finished:
+            self.finished = True
+            conductor.speech_finished(self, failed=self.failed)
+        elif step and conductor.floor.step is not None and conductor.floor.holds(self):
+            self._host.step_over(conductor.floor.step)

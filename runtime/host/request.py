@@ -1,0 +1,74 @@
+"""Makes the request to a host's model: the agenda's projection of its items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.agenda import Item, complete, project, unanswered
+from turnfsm.runtime.conversation.conductor import Conductor
+
+from .calls import FINAL
+from .reply import Reply
+
+__all__ = ["request"]
+
+
+def request(
+    conductor: Conductor,
+    reply: Reply,
+    given: Sequence[Item],
+    message: Callable[[str], Any],
+    *,
+    came: Sequence[Item] = (),
+) -> list[Any]:
+    """Make a request for the step of a reply that has the floor, and report it.
+
+    Args:
+        given: The items of the conversation, in order.
+        message: Makes a message from the reply's instructions, or a hint about results to mention.
+        came: The items of the conversation that are missing in `given`.
+
+    Returns:
+        The messages for the model: what the items are made `of`, the instructions and the hint.
+    """
+    if reply.instructions is not None:
+        own, place = message(reply.instructions), float(len(given))
+        given = [*given, Item("instructions", "instruction", own, added=True, at=place)]
+    log, due = conductor.log, conductor.tools.due_results
+    given, came = _marked(given, due), _marked(came, due)
+    shown = complete(given, log.agenda, reply.id, came)
+    results = [item.result for item in shown if item.part == "result"]
+    conductor.request_sent(
+        reply,
+        [result for result, call in due.items() if call in results],
+        reply.instructions,
+        unanswered=unanswered(shown),
+    )
+    made = {i.call: conductor.tools.entries([i.call]) for i in shown if i.call}
+    wanted = project(
+        given,
+        log.agenda,
+        reply.id,
+        came=came,
+        own_calls=[call for call, of in made.items() if of and of[0].turn == reply.id],
+        instructed=reply.instructions is not None,
+    )
+    messages = [item.of for item in wanted.items]
+    if (text := conductor.host.hint(wanted.deliver, wanted.elsewhere)) is not None:
+        messages.insert(wanted.hint_at, message(text))
+    return messages
+
+
+def _marked(items: Sequence[Item], due: Mapping[str, str]) -> list[Item]:
+    """Note which results the user has not heard. A late one may have taken the place of the output
+    that says that the call is running."""
+    marked = []
+    for item in items:
+        if item.part == "result" and not item.placeholder:
+            call = item.call.removesuffix(FINAL)
+            item = attrs.evolve(item, result=due.get(call + FINAL) or due.get(call, ""))
+        marked.append(item)
+    return marked

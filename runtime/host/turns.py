@@ -1,0 +1,39 @@
+"""A turn of the user, as a host hears it."""
+
+from __future__ import annotations
+
+import attrs
+
+from turnfsm.runtime.conversation.conductor import Conductor
+
+__all__ = ["Turn", "commit"]
+
+
+@attrs.define(eq=False)
+class Turn:
+    """A `UserTurn`.
+
+    Attributes:
+        new_transcript: Its text.
+        restored: A previous worker has heard it.
+    """
+
+    new_transcript: str
+    restored: bool = False
+
+
+def commit(conductor: Conductor, owner: str, turn: Turn) -> bool:
+    """A turn of the user is complete. Ask the flow whether it may be answered now.
+
+    Args:
+        owner: The agent that answers it.
+
+    Returns:
+        True if so; a request for the reply follows. Otherwise the flow ignores it, or takes it
+        later: then it calls `Agent.take_turn`.
+    """
+    taken = conductor.may_commit(owner, turn)
+    conductor.utterance.post("turn_decided")
+    if taken:
+        conductor.turn_started(turn, ())
+    return taken
