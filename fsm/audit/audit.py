@@ -16,6 +16,7 @@ from turnfsm.fsm.metrics.panel import TICK
 
 from .decisions import decided, otherwise_in
 from .events import Recording
+from .evidence import Evidence
 from .facts import Facts, Span, facts_of
 from .outages import outages_in
 from .properties import broken_properties
@@ -25,7 +26,7 @@ __all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording"]
 
 SILENCE = 2.0
 
-Source = Literal["recording", "report", "spans", "journal"]
+Source = Literal["recording", "report", "spans", "EVA", "tau-voice", "journal"]
 """What an audit was made of."""
 
 
@@ -36,7 +37,8 @@ class Gap:
     Attributes:
         start, end: In seconds.
         cause: ``tool_running``, ``thinking`` (LLM or TTS; the events do not say which) or
-            ``nothing_asked``. For a journal, a cause of `Silence`.
+            ``nothing_asked``; ``unknown`` if the file has no agent states.
+            For a journal, a cause of `Silence`.
     """
 
     start: float
@@ -52,7 +54,7 @@ class Audit:
     """The findings of one session.
 
     Attributes:
-        of: The kind of file: ``recording``, ``report``, ``spans`` or ``journal``.
+        of: What it was made of.
         findings: The failures, in the order of time. For a journal: the outages.
         broken: For a journal: one sentence for each broken property of its flow, and for each entry
             that the flow decides differently.
@@ -60,8 +62,9 @@ class Audit:
         panel: The panel of tau-voice.
         spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
         end: When the session ends.
-        unjudged: What was not looked for, and why: one sentence for each thing that such a file
-            does not say.
+        unjudged: What such a file does not say, each with the letters or properties that are not
+            judged because of it, or only in part.
+        scores: Figures that the tool that wrote the file has computed itself.
     """
 
     of: Source
@@ -72,6 +75,7 @@ class Audit:
     spans: Mapping[str, tuple[tuple[float, float], ...]] = attrs.field(factory=dict)
     end: float = 0.0
     unjudged: tuple[str, ...] = ()
+    scores: Mapping[str, float] = attrs.field(factory=dict)
 
     @property
     def right(self) -> bool:
@@ -107,13 +111,22 @@ def audit_recording(
         True
     """
     facts = facts_of(recording)
-    ticks = _ticks(facts)
+    ticks = recording.ticks or _ticks(facts)
     findings = decided(findings_in(facts), recording, flow or load_flow("turn"))
     lanes = {"user": facts.user, "agent": facts.heard}
     spans = {name: tuple((s.start, s.end) for s in lane) for name, lane in lanes.items()}
     spans["tools"] = tuple((c.started, c.ended or recording.end) for c in facts.calls)
-    gaps, missed = tuple(_gaps(facts)), unjudged(recording.lacks)
-    return Audit(of, findings, (), gaps, panel([ticks]), spans, recording.end, missed)
+    return Audit(
+        of,
+        findings,
+        (),
+        tuple(_gaps(facts)),
+        panel([ticks]),
+        spans,
+        recording.end,
+        unjudged(recording.lacks),
+        recording.scores,
+    )
 
 
 def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
@@ -172,6 +185,8 @@ def _cause(facts: Facts, start: float, end: float) -> str:
     middle = (start + end) / 2
     if any(call.runs_at(middle) for call in facts.calls):
         return "tool_running"
+    if Evidence.STATES in facts.recording.lacks:
+        return "unknown"
     return "thinking" if facts.state_at(middle) == "thinking" else "nothing_asked"
 
 

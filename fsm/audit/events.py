@@ -10,10 +10,11 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm.journal import JournalError
+from turnfsm.fsm.metrics import Tick
 
 from .evidence import Evidence
 
-__all__ = ["VERSION", "Recorded", "Recording", "parse_recording"]
+__all__ = ["VERSION", "Recorded", "Recording", "in_order", "parse_recording", "words_of"]
 
 VERSION = 1
 
@@ -53,10 +54,14 @@ class Recording:
     Attributes:
         events: The events.
         lacks: What its format does not say. Rules that need it are not applied.
+        scores: Figures that the tool that wrote it has computed.
+        ticks: Who speaks in each tick, if it was written like that.
     """
 
     events: tuple[Recorded, ...]
     lacks: frozenset[Evidence] = frozenset()
+    scores: Mapping[str, float] = attrs.field(factory=dict)
+    ticks: tuple[Tick, ...] | None = None
 
     def named(self, *names: str) -> tuple[Recorded, ...]:
         """The events with one of these names."""
@@ -66,6 +71,18 @@ class Recording:
     def end(self) -> float:
         """The time of the last event."""
         return self.events[-1].t if self.events else 0.0
+
+
+def in_order(events: Iterable[Recorded]) -> tuple[Recorded, ...]:
+    """Events by their time, in seconds since the first one."""
+    found = sorted(events, key=lambda event: event.t)
+    began = found[0].t if found else 0.0
+    return tuple(attrs.evolve(event, t=round(event.t - began, 6)) for event in found)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, without punctuation and case."""
+    return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
 
 
 def parse_recording(data: bytes, file: str | Path) -> Recording:

@@ -12,15 +12,18 @@ from turnfsm.fsm.journal import JournalError, parse_journal
 from turnfsm.fsm.load.loader import load_flow, shipped_flows
 
 from .audit import Audit, Source, audit_journal, audit_recording
+from .eva import EVA_FILES, is_eva_record, recording_of_eva
 from .events import Recording, parse_recording
 from .session_report import is_session_report, recording_of_report
 from .spans import is_span, recording_of_spans, spans_in
+from .tau_voice import is_simulation, recording_of_simulation
 
 __all__ = ["audit_file"]
 
 _FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Recording]], ...] = (
     ("spans", is_span, lambda found: recording_of_spans(spans_in(found))),
     ("report", is_session_report, lambda found: recording_of_report(found[0])),
+    ("tau-voice", is_simulation, lambda found: recording_of_simulation(found[0])),
 )
 """The format, whether a JSON object is of it, and the recording of such objects."""
 
@@ -29,7 +32,8 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
     """Audit the session in a file.
 
     Args:
-        path: A recording of `EventRecorder`, a session report of LiveKit, spans, or a journal.
+        path: A recording of `EventRecorder`, a session report of LiveKit, spans, a journal, a
+            simulation of tau-voice, or the folder of a record of EVA.
         flow: The flow of a journal, by default the shipped flow that the journal names; or the
             flow that would have governed a recording, by default `turn`.
 
@@ -44,11 +48,9 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         >>> audit_file("journal.jsonl").right, audit_file("events.jsonl").right
         (True, True)
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as exc:
-        why = (exc.strerror or str(exc)).lower()
-        raise JournalError(f"{path}: {why}; name a file that can be read") from None
+    if Path(path).is_dir():
+        return audit_recording(_record_in(Path(path)), "EVA", flow)
+    data = _read(path)
     first = _first(data)
     if "events" in first and "resourceSpans" not in first and not {"name", "job_id"} & set(first):
         return audit_recording(parse_recording(data, path), flow=flow)
@@ -68,8 +70,27 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         pass
     raise JournalError(
         f"{path}: neither a recording (EventRecorder), nor a session report or spans of "
-        "livekit-agents (JSON), nor a journal; name one of them"
+        "livekit-agents (JSON), nor a simulation of tau-voice, nor a journal; name one of them"
     )
+
+
+def _read(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as exc:
+        why = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{path}: {why}; name a file that can be read") from None
+
+
+def _record_in(folder: Path) -> Recording:
+    try:
+        found = [folder / name for name in EVA_FILES if (folder / name).is_file()]
+        files = {file.name: _objects(_read(file)) for file in found}
+        if is_eva_record(files):
+            return recording_of_eva(files)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        pass
+    raise JournalError(f"{folder}: not a record of EVA; of other recordings, name the files")
 
 
 def _first(data: bytes) -> Mapping[str, Any]:

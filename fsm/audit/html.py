@@ -65,7 +65,9 @@ def _session(file: str, audit: Audit, opened: bool) -> str:
     lines = [_finding(*finding.lines()) for finding in audit.findings]
     lines += [_finding(line) for line in (*audit.broken, *map(str, audit.silences))]
     found = f"<ul>{''.join(lines)}</ul>" if lines else "<p>Nothing was found.</p>"
-    found += "".join(f"<p>Not judged, or in part: {escape(one)}</p>" for one in audit.unjudged)
+    if audit.unjudged:
+        missing = escape("; ".join(audit.unjudged))
+        found += f"<p>Not judged, or in part, as the file does not say {missing}.</p>"
     return (
         f"<details{' open' * opened}><summary>{escape(file)} <small>({audit.of}) {told}</small>"
         f"{_timeline(audit)}</summary>{found}</details>"

@@ -13,8 +13,9 @@ from typing import Any
 
 from turnfsm.fsm.journal import JournalError
 
-from .events import Recorded, Recording
+from .events import Recorded, Recording, in_order, words_of
 from .evidence import Evidence
+from .playouts import AFTER
 
 __all__ = ["is_session_report", "recording_of_report"]
 
@@ -34,9 +35,6 @@ _PARTS = {
     "tts_error": "tts",
     "realtime_model_error": "realtime",
 }
-
-_AFTER = 0.001
-"""Seconds from the end of a speech's last playout until the speech counts as done."""
 
 Fields = Mapping[str, Any]
 
@@ -63,10 +61,7 @@ def recording_of_report(report: Fields) -> Recording:
         raise JournalError("a session report without events; write report.to_dict(), with events")
     told = sorted(report["events"], key=lambda event: float(event["created_at"]))
     events = [event for fields in told for event in _events(fields)]
-    events = sorted([*_played(told), *events], key=lambda event: event.t)
-    began = events[0].t if events else 0.0
-    shifted = (Recorded(round(e.t - began, 6), e.name, e.fields) for e in events)
-    return Recording(tuple(shifted), _LACKS)
+    return Recording(in_order([*_played(told), *events]), _LACKS)
 
 
 def _events(fields: Fields) -> Iterator[Recorded]:
@@ -75,7 +70,7 @@ def _events(fields: Fields) -> Iterator[Recorded]:
         case "agent_state_changed" | "user_state_changed":
             yield Recorded(t, name, {"old": fields["old_state"], "new": fields["new_state"]})
         case "user_input_transcribed" if fields["is_final"]:
-            yield Recorded(t, name, {"words": _words(fields["transcript"])})
+            yield Recorded(t, name, {"words": words_of(fields["transcript"])})
         case "conversation_item_added":
             yield Recorded(t, name, _item(fields["item"]))
         case "agent_false_interruption":
@@ -104,12 +99,8 @@ def _item(item: Fields) -> dict[str, Any]:
     if item["type"] == "message":
         text = " ".join(part for part in item["content"] if isinstance(part, str))
         fields |= {"role": item["role"], "interrupted": item["interrupted"]}
-        fields["words"] = _words(text)
+        fields["words"] = words_of(text)
     return fields
-
-
-def _words(text: str) -> list[str]:
-    return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
 
 
 def _error(error: Any) -> dict[str, Any]:
@@ -143,7 +134,7 @@ def _played(events: list[Fields]) -> Iterator[Recorded]:
         if end < math.inf:
             yield Recorded(end, "playback_finished", {"interrupted": cut})
             for speech in [s for s, last in lasts.items() if last == n]:
-                yield Recorded(end + _AFTER, "speech_done", {"speech": str(speech)})
+                yield Recorded(end + AFTER, "speech_done", {"speech": str(speech)})
 
 
 def _messages(events: list[Fields]) -> Iterator[tuple[float, float, bool]]:

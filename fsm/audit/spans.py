@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from .events import Recorded, Recording
+from .events import Recorded, Recording, in_order
 from .evidence import Evidence
 
 __all__ = ["is_span", "recording_of_spans", "spans_in"]
@@ -54,14 +54,8 @@ def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
 def recording_of_spans(spans: Iterable[_Span]) -> Recording:
     """The events of spans. Times are seconds since the first one."""
     spans = list(spans)
-    if not spans:
-        return Recording(())
     by_id = {span.id: span for span in spans}
-    began = min(span.start for span in spans)
-    events = [event for span in spans for event in _events(span, by_id)]
-    events.sort(key=lambda event: event.t)
-    shifted = (attrs.evolve(event, t=round(event.t - began, 6)) for event in events)
-    return Recording(tuple(shifted), _LACKS)
+    return Recording(in_order(event for span in spans for event in _events(span, by_id)), _LACKS)
 
 
 def _events(span: _Span, by_id: Mapping[str, _Span]) -> Iterator[Recorded]:

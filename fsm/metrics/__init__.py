@@ -10,6 +10,7 @@ from .measurements import (
     measurements_of,
 )
 from .panel import Panel, PanelCounts, Tick, panel
+from .pooled import pooled
 from .report import report_html, report_json, report_markdown, report_text
 from .speech import ticks_of
 from .tally import Tally
@@ -73,6 +74,7 @@ __all__ = [
     "measurements_in",
     "measurements_of",
     "panel",
+    "pooled",
     "report_html",
     "report_json",
     "report_markdown",

@@ -14,6 +14,7 @@ from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
     from turnfsm.fsm.audit import Audit
+    from turnfsm.fsm.metrics import Panel
 
 __all__ = ["audit"]
 
@@ -33,7 +34,8 @@ def audit(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Recordings of an EventRecorder, session reports or spans of LiveKit, journals.",
+            help="Recordings of an EventRecorder, session reports or spans of LiveKit, journals, "
+            "folders of EVA, simulations of tau-voice.",
         ),
     ],
     format: Annotated[
@@ -101,31 +103,43 @@ def _text(file: Path, judged: Audit) -> str:
     if judged.findings:
         lines.append(f"first divergence at {judged.findings[0].at:.2f} s")
     lines += map(str, judged.silences)
-    lines += [f"not judged, or in part: {missed}" for missed in judged.unjudged]
-    panel = judged.panel
+    if judged.unjudged:
+        missing = "; ".join(judged.unjudged)
+        lines.append(f"not judged, or in part, as the file does not say {missing}")
+    if told := _rates(judged.panel):
+        lines.append(f"panel: {told}")
+    if judged.scores:
+        theirs = [f"{name} {value:.2f}" for name, value in judged.scores.items()]
+        lines.append(f"scores of {judged.of}: " + ", ".join(theirs))
+    return "\n".join(lines)
+
+
+def _rates(panel: Panel) -> str:
     rates = (
-        ("L_R", panel.response_latency, "s"),
-        ("L_Y", panel.yield_latency, "s"),
+        ("L_R", panel.response_latency, " s"),
+        ("L_Y", panel.yield_latency, " s"),
         ("R_R", panel.response_rate, ""),
         ("R_Y", panel.yield_rate, ""),
         ("I_A", panel.agent_interruption_rate, ""),
+        ("S_BC", panel.backchannels_ignored, ""),
+        ("S_VT", panel.vocal_tics_ignored, ""),
+        ("S_ND", panel.non_directed_ignored, ""),
     )
-    known = [(name, value, unit) for name, value, unit in rates if value is not None]
-    told = [f"{name} {value:.2f} {unit}".rstrip() for name, value, unit in known]
-    if told:
-        lines.append("panel: " + ", ".join(told))
-    return "\n".join(lines)
+    return ", ".join(f"{name} {value:.2f}{s}" for name, value, s in rates if value is not None)
 
 
 def _summary(audits: list[Audit]) -> list[str]:
     """One line for each kind of failure: how often, in how many sessions, and its silence."""
     from turnfsm.fsm.audit import kinds_of
+    from turnfsm.fsm.metrics import pooled
 
     lines = [f"{len(audits)} sessions, {sum(not judged.right for judged in audits)} with findings"]
     for kind in kinds_of(audits):
         many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
         held = f" ({kind.property})" if kind.property else ""
         lines.append(f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}")
+    if told := _rates(pooled(judged.panel for judged in audits)):
+        lines.append(f"panel of all: {told}")
     return lines
 
 
@@ -141,4 +155,5 @@ def _plain(file: Path, judged: Audit) -> dict[str, object]:
         "unjudged": list(judged.unjudged),
         "silences": [attrs.asdict(gap) for gap in judged.silences],
         "panel": attrs.asdict(judged.panel),
+        "scores": dict(judged.scores),
     }

@@ -355,8 +355,9 @@ def test_several_recordings_end_with_a_summary(
     slow.write_text(recorded(scenario("S5-turn")))
     lost.write_text(recorded(scenario("S6")))
     assert run("audit", str(slow), str(lost)) == 1
-    [*_, head, worst, _] = capsys.readouterr().out.splitlines()
+    [*_, head, worst, _, panel] = capsys.readouterr().out.splitlines()
     assert head == "2 sessions, 2 with findings"
+    assert panel.startswith("panel of all: L_R ")
     (kind,) = kinds_of([audited(scenario("S5-turn"))])
     assert kind.silence == pytest.approx(5.35, abs=0.05)
     cost = f"{kind.silence:.1f} s of silence"

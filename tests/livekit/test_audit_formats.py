@@ -71,7 +71,8 @@ def spans_of(played: Scenario, exporter: InMemorySpanExporter) -> str:
 
 def unjudged(audit: Audit) -> set[str]:
     """The letters that the audit says it cannot judge."""
-    return {name for line in audit.unjudged for name in line.partition(":")[0].split(", ")}
+    named = (line.rpartition("(")[2].rstrip(")") for line in audit.unjudged)
+    return {name for names in named for name in names.split(", ")}
 
 
 TOO_SHORT = "S13"
@@ -144,9 +145,7 @@ def test_the_command_says_what_it_cannot_judge(
         main(("audit", str(file)))
     printed = capsys.readouterr().out
     assert "session_report.json (report): 1 finding\n" in printed
-    assert "\nnot judged, or in part: A, C: the file does not say when the model was asked" in (
-        printed
-    )
+    assert "as the file does not say when the model was asked (A, C); when a reply" in printed
 
 
 def test_a_report_without_events_is_refused_with_the_remedy(

@@ -30,11 +30,9 @@ def findings_in(facts: Facts) -> list[tuple[AuditFinding, tuple[str, ...]]]:
 
 
 def unjudged(lacks: Set[Evidence]) -> tuple[str, ...]:
-    """What is not looked for, and why: a sentence for each thing that the file does not say."""
+    """What a file does not say, and the letters or properties that are not judged then."""
     missed: dict[Evidence, dict[str, None]] = {}
     for rule in _RULES:
         for need in [one for one in rule.needs if one in lacks][:1]:
             missed.setdefault(need, {})[rule.failure or rule.property or "outages"] = None
-    return tuple(
-        f"{', '.join(names)}: the file does not say {need}" for need, names in missed.items()
-    )
+    return tuple(f"{need} ({', '.join(sorted(names))})" for need, names in missed.items())
