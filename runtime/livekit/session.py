@@ -262,16 +262,16 @@ class TurnSession(Button, GovernedSession[Userdata_T]):
         self._custom.check_agent(agent)
         if self._turn.closed:
             self._begin()
-        if self._keeping is not None:
-            await self._take_up(agent, self._keeping)
-        self._room = options.get("room") or self._room
-        self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
-        self._conductor.start()
-        self.close_until_pressed(self._flow)
-        self._observers.report_verdicts(self._turn)
-        self._life.runtime.start()
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
         try:
+            if self._keeping is not None:
+                await self._take_up(agent, self._keeping)
+            self._room = options.get("room") or self._room
+            self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
+            self._conductor.start()
+            self.close_until_pressed(self._flow)
+            self._observers.report_verdicts(self._turn)
+            self._life.runtime.start()
             result = await start(agent, capture_run=capture_run, **options)
         except BaseException:
             self._observers.end()

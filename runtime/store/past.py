@@ -15,7 +15,7 @@ from turnfsm.fsm.migrate import StoredFlow, renamed, why_not
 
 from .protocol import Acquired, StoreError
 
-__all__ = ["Past", "read_past"]
+__all__ = ["Past", "read_past", "unreadable"]
 
 KEPT = "kept"
 """The key of a record outside the journal: the flow, items of the conversation, agent, unfinished
@@ -169,10 +169,7 @@ def read_past(acquired: Acquired, flow: Flow) -> Past | None:
         kept = [r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r]
         past = _folded(acquired.epoch, journal, kept)
     except (KeyError, ValueError, TypeError, JournalError) as exc:
-        raise StoreError(
-            f"session {acquired.session!r}: its records cannot be read ({exc}); go on with "
-            "the turnfsm that wrote it, or give another session_id"
-        ) from None
+        raise unreadable(acquired.session, exc) from None
     if (reason := why_not(past.flow, flow)) is not None:
         raise StoreError(
             f"session {acquired.session!r} cannot be continued, and stays in the store\n"
@@ -180,6 +177,14 @@ def read_past(acquired: Acquired, flow: Flow) -> Past | None:
             f"otherwise start it with the flow {past.flow.name!r}, or give another session_id"
         )
     return past
+
+
+def unreadable(session: str, why: Exception) -> StoreError:
+    """The error of a session whose records are not as this turnfsm writes them."""
+    return StoreError(
+        f"session {session!r}: its records cannot be read ({why}); go on with the turnfsm that "
+        "wrote it, or give another session_id"
+    )
 
 
 def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> Past:

@@ -254,6 +254,26 @@ def test_a_journal_of_another_version_is_refused(line: str, tmp_path: Path) -> N
         run(start())
 
 
+def test_a_start_that_fails_lets_the_session_go(tmp_path: Path) -> None:
+    """Its calls cannot be read: the same process may try again, and gets the same answer."""
+    guest = Guest(tmp_path)
+    lines = (
+        '{"journal": 1, "flow": "turn", "initial": "listening"}',
+        '{"seq": 1, "t": 0.1, "note": "tool_started", "data": {"call": "call_1"}}',
+    )
+    store = SqliteStore(guest.path)
+    store.append([Batch(ROOM, store.acquire(ROOM).epoch, 1, lines)])
+    store.close()
+
+    async def start() -> None:
+        session: Any = TurnSession(store=guest.path, session_id=ROOM)
+        await session.start(Agent(instructions="Serve."))
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"its records cannot be read .*note 1"):
+            run(start())
+
+
 @pytest.mark.parametrize("redact", ["leave_out", "hash"])
 def test_a_store_that_keeps_no_words_says_what_is_missing(
     redact: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
