@@ -1,18 +1,18 @@
-"""`python -m bench`: a turn cycle on each engine, as time for a trigger and as ratio to the floor.
+"""`python -m bench`: a turn cycle on each engine: the time for a trigger, and its ratio to if/elif.
 
     python -m bench             the engines
     python -m bench size        bytes and creation time of an instance, a burst of posts
     python -m bench scale       10,000 runtimes on one core
-    python -m bench caller      what a caller hears, stock and TurnSession
+    python -m bench caller      what a caller notices, stock and TurnSession
     python -m bench session     CPU time and memory of a session, stock and TurnSession
     python -m bench session --docs  the same, into docs/performance.md
-    python -m bench room        rooms that this machine carries (needs a livekit-server)
+    python -m bench room        how many rooms this machine can serve (needs a livekit-server)
     python -m bench room --docs the same, into docs/room.md
     python -m bench docs        all of it, into docs/performance.md
     python -m bench.growth      proofs and pictures as flows grow (--docs: into docs/proof.md)
 
-The rounds of the engines are interleaved and a ratio is taken inside each round; the table shows
-medians. CPU time of this thread is counted, so that other processes hardly matter.
+The rounds of the engines are interleaved. A ratio is computed in each round; the table shows
+medians. CPU time of this thread is measured, so that other processes hardly matter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
 def main() -> None:
-    """Measure, print the tables, write JSON when asked."""
+    """Measure, print the tables, and write JSON on request."""
     options = _parser().parse_args()
     parts = [part for part in PARTS if part != "room"] if options.part == "docs" else [options.part]
     figures: dict[str, Any] = {"versions": versions()}

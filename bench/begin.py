@@ -1,4 +1,4 @@
-"""What it costs to make and start a session, stock and TurnSession: CPU time, and memory."""
+"""CPU time and memory to create and start a session, stock and TurnSession."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEPT = 20
 
 
 def begin(sessions: Mapping[str, type[AgentSession[Any]]], rounds: int) -> dict[str, Any]:
-    """Seconds of CPU time until a session has started, and the bytes that it holds then.
+    """Seconds of CPU time until a session has started, and its memory in bytes.
 
     Args:
         sessions: The classes by their names; the ratio is that of the last to the first.
@@ -69,7 +69,7 @@ async def _measured(sessions: Mapping[str, type[AgentSession[Any]]], rounds: int
 
 
 async def _held(kind: type[AgentSession[Any]]) -> float:
-    """The bytes of a session that has started, without its models and its agent."""
+    """The memory of a started session in bytes, without its models and its agent."""
     given = [(_models(), Agent(instructions="Help.")) for _ in range(KEPT)]
     gc.collect()
     tracemalloc.start()

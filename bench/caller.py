@@ -26,7 +26,7 @@ LONG = "One two three four five six seven eight nine ten eleven twelve thirteen 
 
 @attrs.frozen
 class Wait:
-    """A stretch of time that a caller waits."""
+    """Something that a caller waits for."""
 
     what: str
     seconds: float
@@ -86,8 +86,8 @@ WAITS = (
 def caller(virtual: int = 3, real: int = 5) -> dict[str, dict[str, dict[str, float | None]]]:
     """Seconds of each wait, medians: in virtual time, and in real time unless `real` is 0.
 
-    The first wait is the one whose overhead is a goal; real time scatters more than that, so it is
-    measured three times as often.
+    The overhead of the first wait is a goal. Real time varies by more than this goal, so this wait
+    is measured three times as often.
     """
     logging.disable(logging.CRITICAL)
     try:
@@ -109,7 +109,7 @@ def _medians(
     for _ in range(rounds):
         for name, session in SESSIONS.items():
             waits[name].append(wait.wait(play(wait.build(session), wait.seconds)))
-    # On a busy machine a round may miss what it waits for, if real time ran away from it.
+    # On a busy machine a round may miss its event, because real time has passed it.
     heard = {name: [wait for wait in own if wait is not None] for name, own in waits.items()}
     return {name: statistics.median(own) if own else None for name, own in heard.items()}
 

@@ -29,7 +29,7 @@ CYCLE = (
 """The triggers of a cycle, and the state after each."""
 
 REPLIES = 2
-"""How often a cycle asks for a reply."""
+"""How many replies a cycle requests."""
 
 FLOW = load_flow(Path(__file__).with_name("cycle.yaml"))
 
@@ -37,13 +37,13 @@ STATES = tuple(FLOW.states)
 
 
 class Engine(NamedTuple):
-    """An engine that is ready to run; refused triggers change nothing and raise nothing.
+    """An engine that is ready to run. A refused trigger changes nothing, and raises nothing.
 
     Attributes:
-        fire: Takes a trigger; gives something to await where the engine is asynchronous.
-        replies: How often it has asked for a reply; None where it names actions only.
-        loop: Where the engine is asynchronous: the loop to run it in.
-        close: Gives back what it holds.
+        fire: Takes a trigger. Returns an awaitable if the engine is asynchronous.
+        replies: How many replies it has requested; None if it only names actions.
+        loop: The loop of an asynchronous engine.
+        close: Releases its resources.
     """
 
     fire: Callable[[str], Any]
@@ -54,7 +54,7 @@ class Engine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A transition as other engines want it: facts are kept by actions of the model."""
+    """A transition for other engines. Actions of the model set the facts."""
 
     trigger: str
     source: str
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Model:
-    """What other engines drive: facts as attributes, kept by methods."""
+    """The model for other engines: its facts are attributes, which its methods set."""
 
     def __init__(self) -> None:
         self.user_speaking = self.tools_running = False
@@ -112,7 +112,8 @@ ROWS = _rows()
 
 
 class Floor:
-    """What no engine can beat in Python: every branch written out, facts as attributes."""
+    """The baseline: every branch written out, facts as attributes. No engine in Python can be
+    faster."""
 
     __slots__ = ("replies", "state", "tools_running", "user_speaking")
 

@@ -1,6 +1,6 @@
 """`python -m bench.dictation`: the end of a turn that answers a question, on both sessions.
 
-    python -m bench.dictation                  200 answers, drawn by a new seed
+    python -m bench.dictation                  200 answers from a new seed
     python -m bench.dictation --seed 7 --count 400
     python -m bench.dictation --docs           the same, into docs/dictation.md
 

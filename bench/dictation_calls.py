@@ -1,4 +1,4 @@
-"""Answers to a question that are drawn, and what comes of each on a session."""
+"""Draws answers to a question, and plays each on a session."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ SESSIONS: Mapping[str, Callable[..., AgentSession[Any]]] = {
 
 @attrs.frozen
 class Group:
-    """What is said without a pause.
+    """Speech without a pause.
 
     Attributes:
         words: The words.
         at: Seconds from the start of the conversation.
         lasts: Seconds.
-        interims: Interim transcripts: seconds from its begin, and the words so far.
+        interims: Interim transcripts: seconds from its start, and the text so far.
         stt_delay: Seconds from its end to the final transcript.
     """
 
@@ -72,10 +72,10 @@ class Drawn:
 
 @attrs.frozen
 class Seen:
-    """What came of it.
+    """The outcome of an answer.
 
     Attributes:
-        turns: What the agent has got, turn by turn.
+        turns: The transcript of each turn that the agent got.
         answered_after: Seconds from the last word until the agent is heard; None: it is not.
     """
 
@@ -90,7 +90,7 @@ class Seen:
 
 
 def draw(seed: int, count: int) -> list[Drawn]:
-    """So many answers: half of them are numbers."""
+    """Draw so many answers. Half of them are numbers."""
     dice = random.Random(seed)
     return [
         _one(("number", "yes or no", "number", "part of a number")[n % 4], dice)
@@ -129,7 +129,7 @@ def _groups(texts: list[str], dice: random.Random) -> tuple[Group, ...]:
 
 
 def _shown(words: list[str], dice: random.Random) -> str:
-    """The words so far; now and then the last one is another one, which the STT revises."""
+    """The transcript so far. Sometimes its last word is wrong, and the STT revises it later."""
     *first, last = words
     return " ".join([*first, dice.choice(WORDS) if dice.random() < 0.1 else last])
 

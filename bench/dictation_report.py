@@ -48,8 +48,8 @@ def page(seed: int, count: int, seen: Mapping[str, Sequence[Seen]]) -> str:
     """docs/dictation.md.
 
     Args:
-        seed: What was drawn, with `count`.
-        seen: What was seen by session.
+        seed: The seed of the answers.
+        seen: The outcomes by session.
     """
     return PAGE.format(version=LIVEKIT, seed=seed, count=count, table=table(seen), wait=WAIT)
 

@@ -58,7 +58,7 @@ def _runtime() -> Engine:
 
 
 def _hear(seq: int, verdict: Verdict) -> None:
-    """An observer that does nothing: what it does is not the runtime's."""
+    """An observer that does nothing, so that only the runtime is measured."""
 
 
 def _session() -> Engine:

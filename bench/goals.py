@@ -1,4 +1,4 @@
-"""The goals, and by how much each was missed."""
+"""The goals, and the difference where one was missed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOISE = "waits in real time vary by more than this on this machine"
 
 
 def goals(figures: dict[str, Any]) -> Iterator[Line]:
-    """Goal, limit, measured, met or by how much not, and why not."""
+    """For each goal: its name, limit, measured value, result, and the reason if it was missed."""
     engines = figures["engines"]["engines"]
     post = "TurnRuntime.post, journal"
     ratio = {name: one["ratio"] for name, one in engines.items()}

@@ -3,7 +3,7 @@
     python -m bench.growth             the table
     python -m bench.growth --docs      into docs/proof.md, with docs/growth.svg
 
-One dimension grows at a time. CPU time of this thread is counted, the best of some rounds.
+One dimension grows at a time. CPU time of this thread is measured, the best of some rounds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Point:
 
 
 def made(states: int, facts: int, rows: int) -> Flow:
-    """A ring of states; every fact is free to change at any moment and is read by some guard."""
+    """A ring of states. Every fact can change at any time, and some guard reads it."""
     ring = [f"s{i}" for i in range(states)]
     on: list[list[str]] = [[] for _ in ring]
     for i in range(max(rows, states)):
@@ -68,7 +68,7 @@ FAMILIES: dict[str, tuple[Callable[[int], Flow], tuple[int, ...]]] = {
 
 
 def best(work: Callable[[], object], rounds: int) -> float:
-    """The least CPU time that it took."""
+    """The least CPU time in some rounds."""
     seconds = []
     for _ in range(rounds):
         begun = time.thread_time()

@@ -40,7 +40,7 @@ class _Panel:
     high: int
 
     def across(self, size: int) -> float:
-        """Pixels of a size; steps are equally wide, whether sizes are added to or doubled."""
+        """Pixels of a size. All steps are equally wide."""
         sizes = [n for n, _ in self.lines[0].points]
         return self.x + sizes.index(size) / (len(sizes) - 1) * WIDE
 

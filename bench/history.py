@@ -1,4 +1,4 @@
-"""How long a session stops the event loop when a result comes after a long conversation."""
+"""How long a session blocks the event loop for a result after a long conversation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .caller import SESSIONS
 __all__ = ["stall"]
 
 _MODEL = "LLM._main_task"
-"""LiveKit's name for the task of a model: what it does with a request is not the session's work."""
+"""LiveKit's name for the task of a model, whose work is not measured."""
 
 
 def stall(rounds: int, calls: int) -> dict[str, float]:
@@ -79,7 +79,7 @@ def _steps(session: type[AgentSession[Any]], calls: int) -> list[float]:
 
     def _ends() -> None:
         nonlocal ended
-        ended = False  # what the close does is not part of it
+        ended = False  # the close is not measured
 
     with patch.object(asyncio.Handle, "_run", timed):
         stage.run(9.0)

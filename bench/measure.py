@@ -1,4 +1,4 @@
-"""Interleaved rounds: each engine's time, and its ratio to the floor inside the same round."""
+"""Interleaved rounds: each engine's time, and its ratio to the baseline in the same round."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def measure(engines: Mapping[str, Callable[[], Engine]], rounds: int) -> Figures
 
 
 def agree(name: str, engine: Engine) -> None:
-    """Stop when an engine is not where the cycle says after a trigger, or has not acted."""
+    """Raise an error if an engine has another state than the cycle says, or has not acted."""
     before = engine.replies() if engine.replies is not None else 0
     for trigger, state in CYCLE:
         if engine.loop is None:

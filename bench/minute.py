@@ -1,8 +1,8 @@
 """The CPU time that a minute of conversation takes, on a stock AgentSession and on a TurnSession.
 
 The conversation has ten turns and is played in virtual time. In one kind the voice is scripted, so
-the session's own work is nearly all there is. In the other kind the user is a recording, which
-LiveKit's own VAD (Silero) hears. Models that run elsewhere are no part of either.
+nearly all of the time is that of the session itself. In the other kind the user is a recording, and
+the VAD is LiveKit's own (Silero). Models that run elsewhere are not included.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ NOISE = 3
 """The loudness of the silence between the words, of 32,767."""
 
 _SAMPLES = int(RATE * FRAME)
-_MARK = 4  # bytes at the beginning of a frame in which the scripted STT reads what is said
+_MARK = 4  # bytes at the start of a frame that hold the text for the scripted STT
 
 Play = Callable[[type[AgentSession[Any]]], Stage]
 
 
 class ShortFrames(Stage):
-    """A stage whose microphone gives short frames in a silence, too, as a real one does."""
+    """A stage whose microphone also gives short frames during silence, like a real one."""
 
     def _settled(self) -> float:
         return inf
@@ -104,7 +104,7 @@ def minute(rounds: int) -> dict[str, dict[str, float]]:
     """Seconds of CPU time of the process; medians, and the median of the ratios in the rounds.
 
     Raises:
-        SystemExit: A session has not answered each question: then they have not done the same.
+        SystemExit: A session has not answered each question, so the two cannot be compared.
     """
     return {"scripted": _medians(played, rounds), "vad": _medians(spoken, rounds)}
 

@@ -1,8 +1,8 @@
-"""`python -m bench.mutation`: change what decides and what drives it on purpose; who notices?
+"""`python -m bench.mutation`: mutation tests of the machine and the pump.
 
 mutmut makes one small change at a time (pyproject.toml says where) and runs the tests that reach
 it. This runs it, prints the score of each module and names the mutants that survived. Results are
-kept in ./mutants/, and only what has changed is run again. With --report nothing is run.
+stored in ./mutants/. Only changed code is tested again. With --report nothing is run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def score(mutants: Path) -> str:
-    """Killed of tried for each module and in all, and the names of the survivors."""
+    """The score of each module and of all, and the names of the surviving mutants."""
     lines, survivors = [], []
     total: Counter[str] = Counter()
     for meta in sorted(mutants.rglob("*.py.meta")):

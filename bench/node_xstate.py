@@ -1,4 +1,4 @@
-"""XState in Node, for scale: another language, so it is timed in a process of its own."""
+"""XState in Node, for comparison. It is another language, so it runs in its own process."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What it costs a session to be observed, as a share of its own work: `python -m bench.observe`.
+"""The cost of observing a session, as a share of its own work: `python -m bench.observe`.
 
-A conversation is played in virtual time, so that the session's work is all that takes CPU time:
-LiveKit's with the audio that goes in and out, ours, and that of the scripted models, which is next
-to nothing. What every session of LiveKit does besides is to look for voice in what it hears; its
-own VAD (Silero) is run on as much audio. Models that run elsewhere are no part of either.
+A conversation is played in virtual time, so that only the session takes CPU time: LiveKit, turnfsm,
+and the scripted models, which take nearly none. A session also runs a VAD, so LiveKit's own
+(Silero) is run on the same amount of audio. Models that run elsewhere are not included.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Cost:
     """Seconds of CPU time.
 
     Attributes:
-        observing: Of that, what observing took.
+        observing: The part of it for observing.
         records: How many records the journal has.
     """
 
@@ -77,7 +76,7 @@ class Cost:
 
 
 def cost(**setting: Any) -> Cost:
-    """What a conversation takes, and what of it is for observing.
+    """The CPU time of a conversation, and the part of it for observing.
 
     Args:
         setting: Arguments of the session, such as ``telemetry``.
@@ -87,13 +86,13 @@ def cost(**setting: Any) -> Cost:
     def timed(method: Callable[..., None]) -> Callable[..., None]:
         def run(*args: Any) -> None:
             nonlocal spent
-            begun = time.process_time()  # what tells the time of day is virtual here
+            begun = time.process_time()  # the time of day is virtual here
             method(*args)
             spent += time.process_time() - begun
 
         return run
 
-    # the one is what is done at every record, the other what is done once a second
+    # the one is done at every record, the other once a second
     with (
         patch.object(LiveJournal, "_pass_on", timed(LiveJournal._pass_on)),
         patch.object(Watch, "_catch_up", timed(Watch._catch_up)),
@@ -107,7 +106,7 @@ def cost(**setting: Any) -> Cost:
 
 
 async def vad() -> float:
-    """Seconds of CPU time that LiveKit's own VAD takes for as much audio as a conversation has."""
+    """Seconds of CPU time of LiveKit's own VAD for the audio of a conversation."""
     noise = random.Random(1).randbytes(2 * SAMPLES)
     stream = inference.VAD(model="silero").stream()
     heard = asyncio.create_task(_all(stream))

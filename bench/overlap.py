@@ -1,11 +1,11 @@
 """`python -m bench.overlap`: what the user says over the agent, on AgentSession and on TurnSession.
 
-    python -m bench.overlap                    400 overlaps, drawn by a new seed
+    python -m bench.overlap                    400 overlaps from a new seed
     python -m bench.overlap --seed 7 --count 800
     python -m bench.overlap --docs             the same, into docs/overlap.md
 
-Each overlap is a conversation in virtual time: the agent tells something, and the caller says words
-of bench/overlap.yaml over it. The STT gives interim transcripts, as late as streaming STTs do.
+Each overlap is a conversation in virtual time: the agent speaks, and the caller says a phrase of
+bench/overlap.yaml over it. The STT gives interim transcripts, with the delay of a streaming STT.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(table(seen))
     print(missed(seen['flow="overlap"']))
     if options.docs:
-        on = measure(seed, options.count // 4, can_pause=False)  # the first of the same
+        on = measure(seed, options.count // 4, can_pause=False)  # the first of the same overlaps
         DOCS.write_text(page(seed, options.count, seen, on), encoding="utf-8")
 
 

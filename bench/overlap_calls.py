@@ -1,4 +1,4 @@
-"""Overlaps that are drawn, and what comes of each on a session."""
+"""Draws overlaps, and plays each on a session."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Drawn:
         words: What they say; empty for a cough.
         at: Seconds from the start of the conversation.
         lasts: Seconds.
-        decides: Seconds from its begin to the first word that is no backchannel.
-        interims: Interim transcripts: seconds from its begin, and the words so far.
+        decides: Seconds from its start to the first word that is not a backchannel.
+        interims: Interim transcripts: seconds from its start, and the text so far.
         stt_delay: Seconds from its end to the final transcript.
         story: Seconds that the agent's speech takes.
     """
@@ -62,13 +62,14 @@ class Drawn:
 
 @attrs.frozen
 class Seen:
-    """What came of it.
+    """The outcome of an overlap.
 
     Attributes:
-        silent_after: Seconds from the begin of the voice to the first silence; None: no silence.
-        stopped_after: Seconds from the first word that is no backchannel until the agent was silent
+        silent_after: Seconds from the start of the voice to the first silence; None: no silence.
+        stopped_after: Seconds from the first word that is not a backchannel until the agent stopped
             for good; None: it was heard to its end.
-        goes_on_after: Seconds from the end of the voice until the agent went on; None: it did not.
+        goes_on_after: Seconds from the end of the voice until the agent continued; None: it did
+            not.
         answered: The caller's words are in the conversation as a turn.
     """
 
@@ -80,14 +81,14 @@ class Seen:
 
     @property
     def right(self) -> bool:
-        """The agent talked on, or yielded and got the words."""
+        """The agent continued, or yielded and got the transcript, as the caller wanted."""
         if self.drawn.stays:
             return self.stopped_after is None and not self.answered
         return self.stopped_after is not None and self.answered
 
 
 def draw(seed: int, count: int) -> list[Drawn]:
-    """So many overlaps; half of the callers want to hear the rest."""
+    """Draw so many overlaps. Half of the callers want to hear the rest."""
     phrases, dice = yaml.safe_load(PHRASES.read_text(encoding="utf-8")), random.Random(seed)
     return [_one(phrases, dice, stays=n % 2 == 0) for n in range(count)]
 

@@ -18,7 +18,7 @@ class Figure:
     """One line of the table.
 
     Attributes:
-        name: What it is.
+        name: The name of the figure.
         value: Computes it; None if there is nothing to compute it from.
         goal: What a share must reach, or what seconds must not exceed; None: no goal.
         share: It is a share, else seconds.
@@ -30,7 +30,7 @@ class Figure:
     share: bool = False
 
     def text(self, value: float | None) -> str:
-        """The value as it stands in the table."""
+        """The value as text."""
         if value is None:
             return "none"
         return f"{100 * value:.1f} %" if self.share else f"{value:.2f} s"
@@ -128,7 +128,7 @@ def table(seen: Mapping[str, Sequence[Seen]]) -> str:
 
 
 def missed(seen: Sequence[Seen]) -> str:
-    """What went wrong, each phrase once."""
+    """The wrong outcomes, each phrase once."""
     wrong: dict[str, dict[str, None]] = {}
     for one in seen:
         if not one.right:
@@ -148,8 +148,8 @@ def page(
     """docs/overlap.md.
 
     Args:
-        seed: What was drawn, with `count`.
-        pausing: What was seen by session, on an output that can pause.
+        seed: The seed of the overlaps.
+        pausing: The outcomes by session, on an output that can pause.
         playing_on: The same on one that cannot.
     """
     *_, ours = pausing.values()

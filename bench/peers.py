@@ -19,7 +19,7 @@ __all__ = ["PEERS"]
 
 
 class AsyncModel(Model):
-    """The same with a coroutine as its action; guards and facts stay plain."""
+    """The same with a coroutine as its action. Guards and facts are synchronous."""
 
     async def reply(self) -> None:  # type: ignore[override]
         self.replies += 1
@@ -139,7 +139,7 @@ def _sismic() -> Engine:
 
 
 def _automat() -> Engine:
-    """Automat has no guards: the driver looks at the facts before it calls the input."""
+    """Automat has no guards: the driver checks the facts before it calls the input."""
     from automat import NoTransition, TypeMachineBuilder
 
     inputs = type("Inputs", (), {name: _input(name) for name in FLOW.triggers})

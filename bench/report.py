@@ -12,7 +12,7 @@ from .goals import goals
 __all__ = ["CALLS", "TABLES", "page", "room_table", "versions", "with_session"]
 
 CALLS = 2000
-"""The calls that were made before the one whose result comes, each in an exchange of its own."""
+"""The number of earlier calls, each in its own exchange."""
 
 _PACKAGES = (
     "automat",
@@ -26,7 +26,8 @@ _PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Python and what was measured; no day and no name of a machine, so that it is stable."""
+    """The versions of Python and of what was measured, without a date or the name of the
+    machine."""
     found = {"Python": platform.python_version()}
     for name in _PACKAGES:
         try:
@@ -37,7 +38,7 @@ def versions() -> dict[str, str]:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Markdown whose columns stand under one another, so that a terminal can show it."""
+    """Markdown with aligned columns, so that a terminal can show it."""
     lines = [[str(cell) for cell in line] for line in (head, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     texts = [
@@ -124,10 +125,10 @@ def _sides(what: str, of: dict[str, float], times: float = 1000) -> tuple[str, .
 
 
 def room_table(figures: dict[str, Any]) -> str:
-    """Each kind's steps; the last one is where it broke."""
+    """The steps of each kind of session. The last one is overloaded."""
     rows = [
         (
-            f"{kind}, {step['rooms']} rooms",
+            f"{kind}, {step['rooms']} {'room' if step['rooms'] == 1 else 'rooms'}",
             f"{step['median']:.2f}",
             f"{step['p95']:.2f}",
             f"{step['missing']}",
@@ -150,12 +151,12 @@ def room_table(figures: dict[str, Any]) -> str:
 
 
 def _held(figures: dict[str, Any], kind: str) -> str:
-    """How many rooms held, and what came then."""
+    """The number of rooms that a kind can serve, and what fails above it."""
     steps = figures.get(kind, [])
     rooms = max((step["rooms"] for step in steps if not step["broken"]), default=0)
     broken = steps[-1]["broken"] if steps else ""
-    then = f"at {steps[-1]['rooms']} {broken}" if broken else "more were not tried"
-    return f"{kind}: {rooms} rooms held, {rooms / figures['cores']:.1f} a core; {then}."
+    then = f"with {steps[-1]['rooms']}, {broken}" if broken else "more were not tried"
+    return f"{kind}: {rooms} rooms, {rooms / figures['cores']:.1f} a core; {then}."
 
 
 TABLES: dict[str, Callable[[Any], str]] = {

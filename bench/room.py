@@ -1,6 +1,5 @@
-"""How many rooms this machine carries: server, workers and callers on it, no speech models.
-
-Rooms are added until an answer is late, missing, or no agent comes: that is what breaks.
+"""How many rooms this machine can serve, with server, workers and callers on it, and no speech
+models. Rooms are added until an answer is late or missing, or a room gets no agent.
 """
 
 from __future__ import annotations
@@ -28,13 +27,14 @@ KINDS = ("stock", "turn")
 _TURNS = 4
 _APART = 5.0  # seconds from one question of a caller to the next
 _LATE = 1.0  # seconds by which the p95 may exceed that of the first step
-_COMES = 60.0  # seconds in which an agent comes
+_COMES = 60.0  # seconds within which an agent must join
 
 
 def room_figures(
     steps: Sequence[int], seconds: float, kinds: Sequence[str] = KINDS
 ) -> dict[str, Any]:
-    """For each kind the steps until it broke, and why it did; the kinds take turns.
+    """For each kind of session the steps until the machine is overloaded, and the reason. The kinds
+    alternate.
 
     Args:
         steps: Numbers of rooms.
@@ -54,7 +54,7 @@ def room_figures(
 
 
 def broken(step: dict[str, Any], first: dict[str, Any]) -> str:
-    """Why a step does not hold, beside the first one; empty where it does."""
+    """Why the machine is overloaded at a step, compared with the first one; empty if it is not."""
     if step["agents"] < step["rooms"]:
         return f"{step['rooms'] - step['agents']} rooms got no agent in {_COMES:g} s"
     if step["missing"]:
@@ -65,7 +65,7 @@ def broken(step: dict[str, Any], first: dict[str, Any]) -> str:
 
 
 def _step(kind: str, rooms: int) -> dict[str, Any]:
-    """So many rooms at once, on a fresh server and worker."""
+    """Serve so many rooms at once, on a new server and worker."""
     with here_or_elsewhere() as server, working(server, ROOT / "room" / "load.py") as worker:
         others = Others()
         step = asyncio.run(_rooms(server, worker, kind, rooms))
@@ -105,7 +105,7 @@ async def _rooms(server: RoomServer, worker: Worker, kind: str, rooms: int) -> d
 
 
 async def _ask(caller: Caller, at: float) -> list[float | None]:
-    """Ask every few seconds; how long each answer took, None for none."""
+    """Ask every few seconds. Returns the latency of each answer; None if there was none."""
     await caller.rest(at)
     tone, waits = _tone(0.8), list[float | None]()
     for _ in range(_TURNS):
@@ -143,7 +143,7 @@ def _processor(worker: Worker) -> float:
 
 
 def _memory(worker: Worker) -> float:
-    """MB that a job holds for itself: the median of the processes that serve rooms."""
+    """The private memory of a job in MB: the median of the processes that serve rooms."""
     own = []
     for process in _family(worker)[1:]:
         try:

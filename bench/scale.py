@@ -1,8 +1,9 @@
 """Many runtimes in one process on one core: how long an event waits for its effect.
 
-Events are due at fixed moments, whether or not the process keeps up, and the wait counts from
-the moment that one was due. So a core that is too slow shows in the figures. The clock is the CPU
-time of this thread and what it would have slept: other processes on the machine do not count.
+Events are due at fixed times, whether or not the process keeps up. The latency counts from the time
+at which an event was due, so a core that is too slow shows in the figures. The clock is the CPU
+time of this thread, plus the time that it would have slept: other processes on the machine do not
+count.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from .engines import TIMED, new_loop
 
 __all__ = ["scale"]
 
-_TICK = 0.0005  # seconds between two looks at what is due
+_TICK = 0.0005  # seconds between two checks for due events
 
 
 class _Host:
-    """Notes how long after the due moment its effect runs."""
+    """Records the delay from the due time to the effect."""
 
     __slots__ = ("begin", "due", "idle", "waits")
 
@@ -51,8 +52,8 @@ def scale(
     """`count` runtimes with timers and journals (64 entries each) at `rate` events a second.
 
     Args:
-        collect: Leave Python's cycle collector on. Nothing in a runtime is a cycle, but each full
-            collection looks at every entry of every journal.
+        collect: Leave Python's garbage collector on. A runtime contains no reference cycles, but
+            each full collection traverses every entry of every journal.
     """
     loop, host = new_loop(kind), _Host()
     turns = [TurnRuntime(TIMED, host, maxlen=64) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What an instance costs: bytes, seconds to make one, and a burst that must not grow."""
+"""The cost of an instance: memory, creation time, and the growth of memory in a burst of posts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def host_of(flow: Any) -> Any:
 def sizes(count: int = 10_000, rounds: int = 9) -> dict[str, dict[str, float]]:
     """Bytes of one of `count` live instances, and microseconds of CPU time to make one.
 
-    What all instances of a flow share is not counted.
+    Data that all instances of a flow share is not counted.
     """
     turn = load_flow("turn")
     host, silent = Host(), host_of(turn)

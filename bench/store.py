@@ -1,11 +1,11 @@
-"""`python -m bench.store`: what it costs to keep a session in a store.
+"""`python -m bench.store`: the cost of storing a session.
 
     python -m bench.store                          SQLite
     python -m bench.store --postgres postgresql://user@host/database
     python -m bench.store --docs                   into docs/store.md, too
 
-The rounds without and with a store take turns. A post is measured as CPU time of the event loop's
-thread, which is what the conversation waits for; what waits for the store as time on the clock.
+The rounds without and with a store alternate. A post is measured in CPU time of the event loop's
+thread. A wait for the store is measured in wall time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "store.md"
 BEGIN, END = "<!-- cost: begin -->\n", "<!-- cost: end -->\n"
 
 POSTS = 40
-"""Posts of a turn: so many records has a turn with one tool call."""
+"""The number of posts in a turn with one tool call."""
 
 WAITS = 2
 """How often such a turn waits for the store: before the call, and after it."""
@@ -46,7 +46,7 @@ class Cost:
 
     Attributes:
         post: CPU time of the posts, sorted.
-        wait: Of each wait for the store, sorted.
+        wait: The waits for the store, sorted.
     """
 
     post: tuple[float, ...]
@@ -58,7 +58,7 @@ class Cost:
 
 
 async def turns(count: int, store: Store | None) -> Cost:
-    """So many turns at the pace of a busy call centre: a turn every 50 ms."""
+    """Play so many turns at the pace of a busy call centre: a turn every 50 ms."""
     runtime = TurnRuntime(FLOW, Host())
     runtime.start()
     keeper = None
@@ -90,7 +90,7 @@ async def turns(count: int, store: Store | None) -> Cost:
 
 
 def measure(address: str | None, rounds: int, count: int) -> tuple[Cost, Cost]:
-    """Without a store, and with it; each round of one beside a round of the other."""
+    """Measure without a store and with it, in alternating rounds."""
     without: list[Cost] = []
     kept: list[Cost] = []
     for _ in range(rounds):

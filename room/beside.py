@@ -1,4 +1,4 @@
-"""The same callers on AgentSession and on TurnSession, in one run, in a real room.
+"""The same calls on AgentSession and on TurnSession, in one run, in a real room.
 
 python -m room.beside                 the tables
 python -m room.beside --docs          into docs/room.md
@@ -34,23 +34,23 @@ from .worker import ROOT, working
 __all__ = ["main"]
 
 KINDS = ("stock", "turn")
-_ANSWERED = 20.0  # seconds in which everything is said; a tool takes up to 8 s
+_ANSWERED = 20.0  # seconds within which everything is said; a tool takes up to 8 s
 _LOUD = 300  # samples of a clip above this are speech
 
 
 @define
 class Seen:
-    """One conversation from both ends, in the caller's time."""
+    """One conversation, as the caller and the worker recorded it, in the caller's time."""
 
     caller: Caller
     events: list[Mapping[str, Any]]
 
     def of(self, event: str) -> list[Mapping[str, Any]]:
-        """What the inside noted of one kind."""
+        """The worker's notes of one kind."""
         return [one for one in self.events if one["event"] == event]
 
     def answer_after(self, moment: float, words: str) -> float | None:
-        """Seconds from a moment until the sound with these words begins."""
+        """Seconds from a time until the audio with this text begins."""
         told = [
             at
             for text in self.caller.agent_texts
@@ -67,7 +67,7 @@ Script = Callable[[Caller, Callable[[str], PCM]], Awaitable[dict[str, float]]]
 
 @frozen
 class Conversation:
-    """What a caller does, and what is wrong with what came of it."""
+    """What a caller does, and how the outcome is checked."""
 
     id: str
     title: str
@@ -76,26 +76,26 @@ class Conversation:
 
 
 def ends(pcm: PCM) -> tuple[float, float]:
-    """When the speech in a clip begins and ends, in seconds."""
+    """The start and the end of the speech in a clip, in seconds."""
     loud = np.flatnonzero(np.abs(pcm.astype(np.int32)) > _LOUD)
     return float(loud[0]) / RATE, float(loud[-1]) / RATE
 
 
 async def speak(caller: Caller, pcm: PCM) -> tuple[float, float]:
-    """Say a clip; the conversation times at which the speech itself began and ended."""
+    """Play a clip. Returns the conversation times at which its speech began and ended."""
     end = await caller.say(pcm)
     first, last = ends(pcm)
     return end - len(pcm) / RATE + first, end - len(pcm) / RATE + last
 
 
 async def _waits_for(caller: Caller, words: str) -> None:
-    """Wait until the agent has said this, or long enough: the judge says what was missed."""
+    """Wait until the agent has said this, or for a limit. The check reports what was missed."""
     with suppress(TimeoutError):
         await caller.told(words, _ANSWERED)
 
 
 def _late(waited: float | None) -> list[str]:
-    """What is wrong with the time from the end of the caller's words to the answer."""
+    """The problems with the time from the end of the caller's speech to the answer."""
     if waited is None:
         return ["the caller is never answered"]
     return [f"the caller waits {waited:.0f} s for an answer"] if waited > 3.0 else []
@@ -213,7 +213,7 @@ CONVERSATIONS = (
 async def play(
     server: RoomServer, kind: str, it: Conversation, clip: Callable[[str], PCM], events: Path
 ) -> tuple[list[str], dict[str, float]]:
-    """Hold one conversation; what was wrong, and the waits that were measured."""
+    """Play one conversation. Returns the problems and the measured waits."""
     room = f"{kind}-{it.id}-{uuid.uuid4().hex[:6]}"
     at: dict[str, float] = {}
     stopped: list[str] = []
@@ -233,7 +233,7 @@ async def play(
 
 
 async def compare(rounds: int, only: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
-    """Each conversation on both kinds in turn: what was wrong and the waits, a list of rounds."""
+    """Play each conversation on both kinds of session, in rounds. Returns problems and waits."""
     voice = UserVoice(PiperVoice.load())
     quiet = np.zeros(RATE // 5, np.int16)
     clip = lambda text: np.concatenate([voice.say(text), quiet])  # noqa: E731
@@ -298,7 +298,8 @@ def _figure(waits: Sequence[float]) -> str:
 
 
 def _interval(stock: Sequence[float], ours: Sequence[float]) -> str:
-    """Of the difference of the means, 95 %, by Welch's formula with twice the standard error."""
+    """The 95 % interval of the difference of the means, by Welch's formula with twice the standard
+    error."""
     if min(len(stock), len(ours)) < 3:
         return "too few"
     error = (statistics.variance(stock) / len(stock) + statistics.variance(ours) / len(ours)) ** 0.5

@@ -27,7 +27,7 @@ _START = 30.0  # seconds
 
 
 def chromium() -> str | None:
-    """The program, where there is one."""
+    """The path of Chromium, if it is installed."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
 
@@ -40,7 +40,7 @@ class Browser:
     _number: int = 0
 
     async def run(self, script: str) -> Any:
-        """The value of a JavaScript expression; a promise is awaited."""
+        """Evaluate a JavaScript expression. A promise is awaited."""
         options = {"expression": script, "awaitPromise": True, "returnByValue": True}
         done = await self._ask("Runtime.evaluate", **options)
         if "exceptionDetails" in done:
@@ -48,7 +48,7 @@ class Browser:
         return done["result"].get("value")
 
     async def until(self, script: str, seconds: float = 30.0) -> None:
-        """Wait until an expression is true; TimeoutError with what the page shows."""
+        """Wait until an expression is true. Raises TimeoutError with the content of the page."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while not await self.run(script):
@@ -75,7 +75,8 @@ class Browser:
 
 @asynccontextmanager
 async def browsing(url: str, microphone: Path) -> AsyncIterator[Browser]:
-    """A browser on a page; its microphone plays a WAV file once from when it is opened."""
+    """A browser on a page. Its microphone plays a WAV file once, from the time at which it is
+    opened."""
     program = chromium()
     assert program is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

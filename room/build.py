@@ -1,6 +1,6 @@
-"""Find livekit-server, or build it. Needs nothing but Python; building needs Go.
+"""Finds livekit-server, or builds it. Building needs Go.
 
-python3 -m room.build       builds it where it is missing, and prints where it is
+python3 -m room.build       builds it if it is missing, and prints its path
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MODULE = Path(__file__).parents[1] / "tests" / "room" / "server"
 PACKAGE = "github.com/livekit/livekit-server"
 HOW = (
     "`make room-server` builds livekit-server (needs Go 1.26 or newer); or set LIVEKIT_SERVER to "
-    "a binary, or LIVEKIT_URL to a server that runs"
+    "a binary, or LIVEKIT_URL to a running server"
 )
 
 
@@ -34,7 +34,8 @@ def version() -> str:
 
 
 def cache() -> Path:
-    """Where what is built or installed for the room stays, outside of the repository."""
+    """The folder for everything that is built or installed for the room, outside of the
+    repository."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "turnfsm"
 
 
@@ -43,7 +44,7 @@ def _cached() -> Path:
 
 
 def binary() -> Path:
-    """LIVEKIT_SERVER, or what was built, or what the PATH has.
+    """The binary: LIVEKIT_SERVER, or the one that was built, or the one on the PATH.
 
     Raises:
         ServerMissing: There is none.
@@ -61,7 +62,7 @@ def binary() -> Path:
 
 
 def build() -> Path:
-    """Build the pinned release with the ordinary Go client; some minutes, once.
+    """Build the pinned release with Go. The first build takes some minutes.
 
     Raises:
         ServerMissing: There is no Go, or the build fails.
@@ -91,7 +92,7 @@ def build() -> Path:
 
 
 def main() -> int:
-    """Print the path of the server; 2 where there is none."""
+    """Print the path of the server. Returns 2 if there is none."""
     try:
         try:
             print(binary())

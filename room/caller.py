@@ -23,13 +23,13 @@ __all__ = ["Caller", "Change", "Text"]
 AGENT_STATE = "lk.agent.state"
 _TRANSCRIPTS = "lk.transcription"
 _FINAL, _SEGMENT = "lk.transcription_final", "lk.segment_id"
-_LOOK = 0.02  # seconds between two looks
-_COMES = 60.0  # seconds in which everything comes; so many pass only where it does not
+_LOOK = 0.02  # seconds between two checks
+_COMES = 60.0  # the limit of every wait, in seconds
 
 
 @frozen
 class Change:
-    """An attribute of the agent's, from this conversation time on."""
+    """The value of an attribute of the agent, from this conversation time on."""
 
     at: float
     name: str
@@ -38,16 +38,16 @@ class Change:
 
 @define
 class Text:
-    """A transcript that came, piece by piece, with the conversation time of each piece."""
+    """A transcript, in pieces with the conversation time of each."""
 
-    of: str  # whose words
+    of: str  # the participant who spoke
     segment: str
     final: bool
     pieces: list[tuple[float, str]] = field(factory=list)
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole text."""
         return "".join(piece for _, piece in self.pieces)
 
 
@@ -87,7 +87,7 @@ class Caller:
         await self.leave()
 
     async def enter(self) -> None:
-        """Come into the room with an open microphone."""
+        """Join the room with an open microphone."""
         self.wall = time.time() - self.pace.now()
         self.room.on("participant_attributes_changed", self._attributes)
         self.room.on("participant_connected", self._participant)
@@ -117,15 +117,15 @@ class Caller:
         await self._source.aclose()
 
     async def say(self, pcm: PCM) -> float:
-        """Speak; the conversation time of the end."""
+        """Speak. Returns the conversation time of the end."""
         return await self.mic.say(pcm)
 
     async def chat(self, text: str) -> None:
-        """Type a line into the room's chat."""
+        """Send a message to the room's chat."""
         await self.room.local_participant.send_text(text, topic="lk.chat")
 
     async def press(self, key: str) -> None:
-        """Press a key of a telephone."""
+        """Send a DTMF tone."""
         code = "0123456789*#".index(key)
         await self.room.local_participant.publish_dtmf(code=code, digit=key)
 
@@ -138,7 +138,7 @@ class Caller:
         (track.mute if muted else track.unmute)()
 
     def subscribe(self) -> None:
-        """Listen to the agent, for one who did not from the beginning."""
+        """Subscribe to the agent's audio, if the caller has not done so from the start."""
         assert self.agent is not None
         for publication in self.agent.track_publications.values():
             publication.set_subscribed(True)
@@ -154,20 +154,21 @@ class Caller:
 
     @property
     def state(self) -> str:
-        """The agent's state as its participant publishes it."""
+        """The published state of the agent."""
         return self.agent.attributes.get(AGENT_STATE, "") if self.agent else ""
 
     def heard_of(self, identity: str) -> list[str]:
-        """The final transcripts of one participant; pieces of one segment are one text."""
+        """The final transcripts of one participant, one text for each segment."""
         return [text.text for text in self.texts if text.of == identity and text.final]
 
     @property
     def agent_texts(self) -> list[Text]:
-        """What the agents said, as it came; also of one that has left."""
+        """The transcripts of all agents, including those that have left."""
         return [text for text in self.texts if text.of in self._agents]
 
     async def until(self, what: Any, seconds: float = _COMES, why: str = "") -> float:
-        """Wait until a condition holds; the conversation time, or TimeoutError that says why."""
+        """Wait until a condition holds. Returns the conversation time, or raises TimeoutError with
+        the reason."""
         end = self.pace.now() + seconds
         while not what():
             if self.pace.now() > end:
@@ -178,23 +179,23 @@ class Caller:
         return self.pace.now()
 
     async def agent_comes(self, seconds: float = _COMES) -> None:
-        """Wait for an agent that listens, and for somebody to whom the microphone is carried."""
+        """Wait for an agent that listens, and for a subscriber of the microphone."""
         await self.until(lambda: self.state == "listening", seconds, "no agent listened")
         assert isinstance(self.track, rtc.LocalTrackPublication)
         async with asyncio.timeout(seconds):
             await self.track.wait_for_subscription()
 
     async def told(self, words: str, within: float = _COMES) -> float:
-        """Wait until the agent has said these words; the conversation time."""
+        """Wait until the agent has said this text. Returns the conversation time."""
         said = lambda: any(words in text.text for text in self.agent_texts)  # noqa: E731
         return await self.until(said, within, f"the agent has not said {words!r}")
 
     async def silence(self, seconds: float = 1.0, within: float = _COMES) -> None:
-        """Wait until the agent listens and nothing was heard for so long."""
+        """Wait until the agent listens and was silent for this time."""
         await self.until(
             lambda: self.state == "listening" and self.ear.quiet_for > seconds,
             within,
-            "the agent did not come to rest",
+            "the agent did not become silent",
         )
 
     def _begin(self, work: Any) -> None:

@@ -11,7 +11,7 @@ _END = "<!-- to here -->"
 
 
 def write_table(command: str, table: str) -> None:
-    """Replace what stands behind the mark of a command.
+    """Replace the text after the marker of a command.
 
     Args:
         command: As the page has it, such as ``python -m room.beside``.

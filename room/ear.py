@@ -1,4 +1,4 @@
-"""What a participant hears of a track: samples, and sounds with their times."""
+"""Records a track: samples, and the times at which it was audible."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Ear", "Sounding"]
 _FRAME = 0.01  # seconds
 _LOUD = 150.0  # root mean square of a frame that is speech
 _BREATH = 0.4  # seconds of silence inside of one sound
-_GONE = 0.5  # seconds; frames that stay away for longer have left a gap
+_GONE = 0.5  # seconds without a frame that count as a gap
 
 
 @frozen
 class Sounding:
-    """Sound without a longer break, in conversation time."""
+    """Audio without a long pause, in conversation time."""
 
     start: float
     end: float
@@ -29,8 +29,8 @@ class Sounding:
 
 @define
 class _Run:
-    """Frames without a gap. They are counted by the clock of the sound card that libwebrtc plays;
-    the earliest arrival tells when that clock began, all others may be late."""
+    """Frames without a gap. libwebrtc plays them with the clock of a sound card. The earliest
+    arrival tells when that clock began; all others may be late."""
 
     began: float
     frames: list[PCM] = field(factory=list)
@@ -41,18 +41,18 @@ class _Run:
 
 @define
 class Ear:
-    """Listens to one track at a time and remembers all of it."""
+    """Records one track at a time."""
 
     now: Callable[[], float]
     _runs: list[_Run] = field(factory=list)
     _listening: asyncio.Task[None] | None = None
-    _loud: float = -1e9  # when it was loud the last time
+    _loud: float = -1e9  # when it was last loud
     began: float = -1e9
-    """When the last sound began."""
+    """When the last audible audio began."""
 
     @property
     def sounding(self) -> bool:
-        """Whether speech is heard at this moment."""
+        """Whether speech is heard now."""
         return self.now() - self._loud < _BREATH
 
     @property
@@ -69,7 +69,7 @@ class Ear:
         self._listening = asyncio.create_task(self._listen(stream), name="ear")
 
     async def aclose(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
@@ -93,7 +93,7 @@ class Ear:
             self._loud = self.now()
 
     def track(self) -> PCM:
-        """All that was heard from conversation time 0 on, at RATE Hz."""
+        """The audio from conversation time 0, at RATE Hz."""
         runs = [run for run in self._runs if run.frames]
         track = np.zeros(round(max((r.due() for r in runs), default=0.0) * RATE) + RATE, np.int16)
         for run in runs:
@@ -102,7 +102,7 @@ class Ear:
         return track
 
     def sounds(self, breath: float = _BREATH) -> list[Sounding]:
-        """When something was heard."""
+        """The times at which it was audible."""
         sounds: list[Sounding] = []
         for run in self._runs:
             for number, pcm in enumerate(run.frames):

@@ -1,8 +1,8 @@
 """A worker whose sessions are LiveKit's own or TurnSession's; the name of the room says which, and
 which conversation: `turn-S1-...`, `stock-S5-...`.
 
-Speech is real (Moonshine, Piper), the language model is a script. ROOM_EVENTS names a folder that
-gets what only the inside knows, a file for each room.
+Speech is real (Moonshine, Piper), the language model is a script. ROOM_EVENTS names a folder for
+the worker's notes, one file for each room.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Note = Callable[..., None]
 
 
 def model(note: Note) -> ScriptedLLM:
-    """The rules of all conversations; the first that is contained in the user's words holds."""
+    """The rules of all conversations. The first whose phrase is in the user's message is used."""
     scripted = ScriptedLLM(
         {
             "story": STORY,
@@ -75,7 +75,7 @@ def model(note: Note) -> ScriptedLLM:
 
 
 def _booked(request: Request) -> Reply:
-    """What a model knows of the call; without one it makes it."""
+    """What the model says about a call in its context. If there is none, it makes the call."""
     if any(entry.kind == "result" and entry.text == "booked" for entry in request.shown):
         return Reply("Yes, it is booked.")
     if any(entry.kind == "call" for entry in request.shown):
@@ -84,7 +84,7 @@ def _booked(request: Request) -> Reply:
 
 
 def tools(note: Note) -> list[llm.FunctionTool[..., Any]]:
-    """The tools of all conversations; what they do to the world is noted."""
+    """The tools of all conversations. Their side effects are recorded as notes."""
 
     @function_tool
     async def look_up(city: str) -> str:
@@ -116,7 +116,7 @@ def tools(note: Note) -> list[llm.FunctionTool[..., Any]]:
 
 
 def load_models(process: JobProcess) -> None:
-    """Before the first call."""
+    """Load the models before the first call."""
     process.userdata["transcriber"] = Transcriber.load()
     process.userdata["voice"] = PiperVoice.load()
     load_flow("turn")

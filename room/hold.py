@@ -17,13 +17,14 @@ from .caller import AGENT_STATE, Caller
 
 __all__ = ["Held", "Said", "caller_records", "hold", "lines", "words_ahead"]
 
-_MAX_WAIT = 60.0  # seconds in which the situation for a line comes
+_MAX_WAIT = 60.0  # seconds within which the situation for a line occurs
 _LOOK = 0.02
 _AWAITED = {"question": "very light"}
-"""Words that the caller waits for before a line: that a tool runs on is not seen from outside."""
+"""The agent's text that the caller waits for before a line, since a running tool cannot be seen
+from outside."""
 
-_EARLY = 0.3  # seconds by which words may come before they are due
-_BUFFERS = 1.0  # seconds that sound may wait
+_EARLY = 0.3  # seconds by which a transcript may be early
+_BUFFERS = 1.0  # seconds by which audio may be late
 
 
 @frozen
@@ -37,15 +38,15 @@ class Said:
 
 @define
 class Held:
-    """What the caller knows of the conversation."""
+    """The conversation as the caller recorded it."""
 
     wall: float = 0.0  # the date at conversation time 0
     said: list[Said] = field(factory=list)
-    stopped: str = ""  # why it did not come to its end
+    stopped: str = ""  # why it did not finish
 
 
 def lines(only: Sequence[str] = ()) -> list[tuple[Line, PCM]]:
-    """The lines of the demo with their sound; those that nobody recorded are synthesised."""
+    """The lines of the demo with their audio. Those without a recording are synthesised."""
     voice = UserVoice(PiperVoice.load())
     chosen = [line for line in CONVERSATION if not only or line.name in only]
     return [
@@ -55,9 +56,9 @@ def lines(only: Sequence[str] = ()) -> list[tuple[Line, PCM]]:
 
 
 async def hold(caller: Caller, script: Sequence[tuple[Line, PCM]]) -> Held:
-    """Say all lines, each when its situation has come."""
+    """Say all lines, each when its situation occurs."""
     held = Held(wall=caller.wall)
-    asked = 0.0  # when the last words that want an answer had been said
+    asked = 0.0  # the end of the last line that needs an answer
     try:
         await caller.agent_comes()
         for line, pcm in script:
@@ -89,7 +90,7 @@ async def _wait(caller: Caller, cue: Cue, asked: float) -> None:
 
 
 def _holds(caller: Caller, when: When, asked: float) -> bool:
-    """Whether the caller, who sees the agent's state and hears its voice, takes it for so."""
+    """Whether the situation holds, judged by the published state and the agent's audio."""
     sounding = caller.ear.sounding
     answered = asked == 0.0 or caller.ear.began > asked
     match when:
@@ -103,7 +104,7 @@ def _holds(caller: Caller, when: When, asked: float) -> bool:
 
 
 def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
-    """What the caller did and heard, as notes of a journal in conversation time."""
+    """What the caller said and heard, as notes of a journal in conversation time."""
     for said in held.said:
         data = {"name": said.line.name, "text": said.line.text, "start": said.start}
         yield {"t": said.start, "note": "line", "data": data}
@@ -121,8 +122,8 @@ def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
 
 
 def words_ahead(caller: Caller) -> list[float]:
-    """For each sound, by how many seconds its words came before it: the sound waits in buffers, and
-    longer while the machine is busy. 0 where it goes on after a pause."""
+    """By how many seconds each transcript came before its audio, which waits in buffers, longer on
+    a busy machine. 0 if the audio resumes after a pause."""
     begun = [text.pieces[0][0] for text in caller.agent_texts if text.pieces]
     return [
         min((s.start - at for at in begun if 0.0 < s.start - at <= _BUFFERS), default=0.0)
@@ -131,7 +132,7 @@ def words_ahead(caller: Caller) -> list[float]:
 
 
 def _voice(caller: Caller) -> Iterator[Mapping[str, Any]]:
-    """Each sound of the agent with the words that came while it was heard."""
+    """Each piece of the agent's audio with the transcript that came during it."""
     sounds = caller.ear.sounds()
     pieces = sorted(piece for text in caller.agent_texts for piece in text.pieces)
     due = [s.start - ahead - _EARLY for s, ahead in zip(sounds, words_ahead(caller), strict=True)]

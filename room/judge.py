@@ -1,4 +1,4 @@
-"""Checks whether the conversation in the room went as the demo's does."""
+"""Checks the conversation in the room against the expectations of the demo."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ __all__ = ["judge", "overlaps", "transcribed"]
 Record = Mapping[str, Any]
 
 _NETWORK = 0.6
-"""Seconds by which what the caller hears may differ from the state that the agent publishes: 0.2 s
-are queued before the network, the rest are jitter buffer and threshold. A busy machine adds to the
-jitter buffer: as much as it delays sound behind the words of it."""
+"""Seconds by which the audio that the caller hears may differ from the published agent state. 0.2 s
+are queued before the network; the rest is the jitter buffer and the threshold. On a busy machine
+the delay of audio after its transcript is added."""
 
 
 async def judge(
     caller: Caller, held: Held, journal: Journal, records: Sequence[Record], errors: Sequence[str]
 ) -> list[Result]:
-    """Every point of the demo that can be seen from outside, and those of a network.
+    """Run the demo's checks that need only what can be seen from outside, and those of the network.
 
     Args:
-        caller: Who has left the room.
-        held: What the caller has said.
-        journal: As it was read back.
-        records: The lines of the same file, as they are.
-        errors: What the worker logged as one.
+        caller: The caller, who has left the room.
+        held: The conversation as the caller recorded it.
+        journal: The worker's journal.
+        records: The lines of its file.
+        errors: The errors that the worker has logged.
     """
     merged = _merged(caller, held, records)
     results = [_to_the_end(held)]
@@ -58,7 +58,7 @@ async def judge(
 
 
 def _merged(caller: Caller, held: Held, records: Sequence[Record]) -> list[Record]:
-    """The journal in the caller's time, and what the caller knows."""
+    """The journal in the caller's time, with the caller's notes."""
     shift = records[0]["started_at"] - held.wall
     merged: list[Record] = []
     for record in records[1:]:
@@ -72,7 +72,7 @@ def _merged(caller: Caller, held: Held, records: Sequence[Record]) -> list[Recor
 
 
 def _visible(expectation: Expectation) -> Expectation:
-    """Without an event of the session, which no one in the room can see."""
+    """Without events of the session, which cannot be seen from outside."""
     seen = tuple(mark for mark in expectation.order if mark.what != "agent_false_interruption")
     return attrs.evolve(expectation, order=seen)
 
@@ -107,7 +107,7 @@ def _calls(records: Sequence[Record]) -> Result:
         (data["name"], json.loads(data["arguments"])) for data in _notes(records, "tool_started")
     ]
     ends = [data for data in _notes(records, "tool_ended") if data["how"] != "released"]
-    ended = Counter(data["call"] for data in ends)  # a released call goes on
+    ended = Counter(data["call"] for data in ends)  # a released call continues
     ok = made == list(CALLS) and ended.total() == len(ended) == len(made)
     told = ", ".join(f"{name}({json.dumps(dict(given))})" for name, given in made) or "no call"
     return Result("calls_once", ok, f"{told}: {ended.total()} ends")
@@ -122,7 +122,7 @@ async def _audible(caller: Caller) -> Result:
 
 
 def _shown(caller: Caller, held: Held) -> Result:
-    """The room's transcript of the caller, which a page shows."""
+    """The caller's transcript that the room publishes."""
     wanted = " ".join(said.line.text for said in held.said if not said.line.ignored)
     errors = word_errors(wanted, " ".join(caller.heard_of(caller.identity)))
     told = f"the caller's transcript in the room: {errors.edits} of {errors.said} words wrong"
@@ -130,7 +130,7 @@ def _shown(caller: Caller, held: Held) -> Result:
 
 
 def _state(caller: Caller) -> Result:
-    """The published state says speaking if and only if the caller hears the agent."""
+    """The published state is ``speaking`` if and only if the caller hears the agent."""
     spoken = [s for s in _speaking(caller) if s.end - s.start > 0.3]
     slack = max([_NETWORK, *(ahead + _NETWORK / 2 for ahead in words_ahead(caller))])
     wrong = overlaps(spoken, caller.ear.sounds(), slack)
@@ -153,7 +153,7 @@ def _speaking(caller: Caller) -> Iterator[Sounding]:
 
 
 def overlaps(published: Sequence[Sounding], heard: Sequence[Sounding], slack: float) -> list[str]:
-    """Where the two differ by more than the slack, as sentences."""
+    """Where state and audio differ by more than the tolerance, as sentences."""
     wrong = []
     for name, these, those in (
         ("speaking, not heard", published, heard),
@@ -170,7 +170,7 @@ def overlaps(published: Sequence[Sounding], heard: Sequence[Sounding], slack: fl
 
 
 async def transcribed(track: PCM, sounds: Sequence[Sounding]) -> list[str]:
-    """What a listener understands of each sound."""
+    """The transcript of each piece of audio."""
     transcriber = Transcriber.load()
     try:
         cut = [track[round((s.start - 0.1) * RATE) : round((s.end + 0.2) * RATE)] for s in sounds]

@@ -1,6 +1,7 @@
-"""A worker for measuring load: no speech models, so that what costs is the session and the room.
+"""A worker for measuring load, without speech models, so that the cost is that of the session and
+the room.
 
-A tone is speech; whatever it says is understood as "hello", and answered with a tone of 2 s. The
+A tone counts as speech. Its transcript is always "hello", and the answer is a tone of 2 s. The
 name of the room says which session takes it: `turn-...` or `stock-...`.
 """
 
@@ -32,11 +33,11 @@ from turnfsm.testing import ScriptedLLM, ScriptedTTS
 
 SESSIONS: dict[str, type[AgentSession[Any]]] = {"stock": AgentSession, "turn": TurnSession}
 _LOUD = 500.0  # root mean square
-_SPEECH, _SILENCE = 0.05, 0.3  # seconds until speech has begun, and ended
+_SPEECH, _SILENCE = 0.05, 0.3  # seconds until speech counts as begun, and as ended
 
 
 class LoudnessVAD(vad.VAD):
-    """What is loud is speech."""
+    """A VAD for which loud audio is speech."""
 
     def __init__(self) -> None:
         super().__init__(capabilities=vad.VADCapabilities(update_interval=0.05))
@@ -99,7 +100,7 @@ class _Loudness(vad.VADStream):
 
 
 class HelloSTT(stt.STT[Any]):
-    """Understands every sound as "hello"."""
+    """An STT whose transcript is always "hello"."""
 
     def __init__(self) -> None:
         super().__init__(capabilities=stt.STTCapabilities(streaming=False, interim_results=False))
@@ -116,7 +117,7 @@ class HelloSTT(stt.STT[Any]):
 
 
 class ToneTTS(ScriptedTTS):
-    """A tone as long as the words; a network carries no constant samples."""
+    """A TTS that gives a tone as long as the text. A network drops constant samples."""
 
     def pcm(self, text: str, seconds: float) -> bytes:
         at = np.arange(round(seconds * self.sample_rate)) / self.sample_rate
@@ -124,13 +125,13 @@ class ToneTTS(ScriptedTTS):
 
 
 def load_flow_once(_: JobProcess) -> None:
-    """Before the first call."""
+    """Load the flow before the first call."""
     load_flow("turn")
 
 
 server = AgentServer(
     setup_fnc=load_flow_once,
-    load_fnc=lambda: 0.0,  # it takes every call: the limit is what is measured
+    load_fnc=lambda: 0.0,  # it accepts every call, because the limit is measured
     num_idle_processes=2,
     initialize_process_timeout=120.0,
     port=int(os.environ.get("TURNFSM_HEALTH_PORT", "0")),

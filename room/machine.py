@@ -1,4 +1,4 @@
-"""How much of the machine other processes use: it decides whether real time can be judged."""
+"""Measures the CPU time of other processes, to decide whether a check in real time is valid."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ __all__ = ["BUSY", "Busy", "Others", "judged"]
 T = TypeVar("T")
 
 BUSY = 0.3
-"""The share of the machine that others may use while a conversation in real time is judged. The
-speech models need most of one core for a moment at every turn; what they lack comes as silence
-inside of words, answers that are late and turns that are cut in two. Of two cores this is 0.6."""
+"""The share of the CPU that other processes may use while a conversation is checked in real time.
+The speech models need most of one core for a short time in every turn. If they do not get it, words
+are interrupted by silence, answers are late and turns are split. On two cores this is 0.6 of a
+core."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _TWICE = 2
@@ -29,12 +30,12 @@ def _to_stderr(line: str) -> None:
 
 
 class Busy(Exception):
-    """Other processes have used the processor at every attempt; the message says how much."""
+    """Other processes have used the CPU in every attempt. The message says how much."""
 
 
 @define
 class Others:
-    """Measures from when it is made.
+    """Measures from its creation.
 
     Example::
 
@@ -52,7 +53,7 @@ class Others:
         self._began, self._used, self._own = _times()
 
     def share(self) -> float:
-        """The share of all processors that processes used which are not ours, from 0 to 1."""
+        """The share of the CPU time that other processes have used, from 0 to 1."""
         ended, used, own = _times()
         if ended == self._began:
             return 0.0
@@ -65,17 +66,15 @@ def judged(
     told: Callable[[str], None] = _to_stderr,
     failing: tuple[type[Exception], ...] = (AssertionError, TimeoutError),
 ) -> T:
-    """Play something in real time and judge it.
-
-    No two plays are the same, so one that fails is reported and played again. It has failed if it
-    fails twice while other processes leave the processor alone.
+    """Play something in real time, and check it. No two plays are the same, so a failure is
+    reported and repeated. It is final if two plays fail without other processes on the CPU.
 
     Args:
-        told: Gets a sentence for each play that has failed and is played again.
-        failing: The error of a play that has failed; all other errors are raised at once.
+        told: Called with a sentence for each failed play that is repeated.
+        failing: The error of a failed play. All other errors are raised at once.
 
     Raises:
-        Busy: It has failed three times, and other processes have used the processor.
+        Busy: Three plays have failed, and other processes have used the CPU.
     """
     failures: list[float] = []
     while True:
@@ -93,22 +92,22 @@ def judged(
 
 
 def _times() -> tuple[float, float, float]:
-    """Seconds of all processors so far: those that passed, were used, and were used by us."""
+    """CPU seconds so far: in total, used, and used by this process and its children."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
-    passed = sum(times[:8])  # what guests use stands in the user's time, too
+    passed = sum(times[:8])  # the time of guests is also in the time of the user
     return passed, passed - idle, _own()
 
 
 def _adopt_orphans() -> None:
-    """Processes whose parent is killed become children of this one: what they have used counts as
-    ours, and not as that of others. Only Linux can do this; see prctl(2)."""
+    """Make processes whose parent was killed children of this one, so that their CPU time counts as
+    ours. Only Linux can do this; see prctl(2)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _own() -> float:
-    """Of this process and all that it has started."""
+    """The CPU time of this process and of all that it has started."""
     me = psutil.Process()
     total = 0.0
     for process in (me, *me.children(recursive=True)):

@@ -1,5 +1,4 @@
-"""The room demo: a server, a worker, and a recorded caller who holds the demo's conversation, or
-you in a browser."""
+"""The room demo: a server, a worker, and a recorded caller, or you in a browser."""
 
 from __future__ import annotations
 
@@ -28,11 +27,12 @@ from .worker import Worker, working
 
 __all__ = ["converse", "main"]
 
-_CLOSED = 60.0  # seconds in which a session that lost its caller has closed
+_CLOSED = 60.0  # seconds within which a session without its caller closes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 if all went as declared, 1 if not, 2 if it cannot be run, 3 if others use the machine."""
+    """Returns 0 if all checks pass, 1 if not, 2 if it cannot run, 3 if other processes use the
+    CPU."""
     parser = argparse.ArgumentParser(prog="python -m room", description=__doc__)
     parser.add_argument("what", nargs="?", default="demo", choices=["demo", "talk"])
     parser.add_argument("--port", type=int, default=8080, help="of the page, for talk")
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _as_declared(out: Path) -> str:
-    """Hold the conversation; its points, which are an AssertionError if one of them is wrong."""
+    """Play the conversation. Returns the checks, or raises AssertionError if one fails."""
     journals = {"TURNFSM_JOURNALS": str(out.resolve())}
     with here_or_elsewhere() as server, working(server, environment=journals) as worker:
         results = converse(server, worker, out)
@@ -72,7 +72,7 @@ def _as_declared(out: Path) -> str:
 
 
 def converse(server: RoomServer, worker: Worker, out: Path) -> list[Result]:
-    """Hold the whole conversation, leave it in the folder, judge it.
+    """Play the whole conversation, write it to the folder, and check it.
 
     The worker's journals must go to the same folder.
     """

@@ -30,10 +30,10 @@ _MTU = 2048
 
 @define
 class Lossy:
-    """The way to a namespace; what was dropped and passed is counted."""
+    """The link to a namespace. It counts the packets that it drops and delivers."""
 
     prefix: tuple[str, ...]
-    """What a command begins with that runs at the other end."""
+    """The prefix of a command that runs at the other end."""
     address: str
     loss: float
     delay: float
@@ -43,7 +43,7 @@ class Lossy:
     _random: random.Random = field(factory=lambda: random.Random(1))
 
     def arrival(self, now: float) -> float | None:
-        """When a packet that is sent now arrives; None if it is lost."""
+        """When a packet that is sent now arrives. None if it is lost."""
         if self._random.random() < self.loss:
             self.dropped += 1
             return None
@@ -52,7 +52,7 @@ class Lossy:
 
 
 def why_not() -> str:
-    """Why there can be no such network on this machine; empty where there can."""
+    """Why this machine cannot have such a network; empty if it can."""
     if os.geteuid() != 0:
         return "a network namespace needs root"
     if not Path("/dev/net/tun").exists():
@@ -84,7 +84,7 @@ def lossy(loss: float = 0.0, delay: float = 0.0, jitter: float = 0.0) -> Iterato
         _ip(*inside, "link", "set", "lo", "up")
         _ip(*inside, "addr", "add", f"{_THERE}/30", "dev", f"{name}b")
         _ip(*inside, "link", "set", f"{name}b", "up")
-        # packets come from any address of this machine, and have to find back
+        # packets come from any address of this machine, and replies need a route back
         _ip(*inside, "route", "add", "default", "via", _HERE)
         network = Lossy(("ip", "netns", "exec", name), _THERE, loss, delay, jitter)
         stop = threading.Event()

@@ -24,7 +24,7 @@ __all__ = ["DEV_KEY", "DEV_SECRET", "RoomServer", "free_port", "here_or_elsewher
 
 DEV_KEY = "devkey"
 DEV_SECRET = "dev-secret-for-this-machine-only-not-for-use"  # never a real one
-ANSWERS = 5.0  # seconds that a server which runs has for its first answer
+ANSWERS = 5.0  # seconds within which a running server must answer first
 _READY = 20.0  # seconds
 _CONFIG = """
 port: {port}
@@ -49,7 +49,7 @@ logging:
 
 @frozen
 class RoomServer:
-    """A server that runs, and the keys for it."""
+    """A running server, and its keys."""
 
     url: str
     key: str = DEV_KEY
@@ -57,19 +57,19 @@ class RoomServer:
     log: Path | None = None
 
     def token(self, room: str, identity: str) -> str:
-        """What a participant enters a room with."""
+        """An access token for a participant."""
         grants = api.VideoGrants(room_join=True, room=room, can_update_own_metadata=True)
         token = api.AccessToken(self.key, self.secret).with_identity(identity).with_grants(grants)
         return token.with_ttl(timedelta(hours=1)).to_jwt()
 
     async def close(self, room: str) -> None:
-        """Send everybody out of a room."""
+        """Delete a room."""
         async with api.LiveKitAPI(self.url, self.key, self.secret) as client:
             await client.room.delete_room(api.DeleteRoomRequest(room=room))
 
     @property
     def environment(self) -> dict[str, str]:
-        """Where LiveKit's own tools look for a server."""
+        """The environment variables with which LiveKit's tools find the server."""
         return {
             "LIVEKIT_URL": self.url,
             "LIVEKIT_API_KEY": self.key,
@@ -78,7 +78,7 @@ class RoomServer:
 
 
 def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
-    """A port that nobody uses at this moment."""
+    """A free port."""
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -92,14 +92,14 @@ def _unused(port: int) -> int:
         except OSError as error:
             raise ServerMissing(
                 f"port {port} cannot be served: {error.strerror}\n"
-                "  = help: end what uses it, or take another one"
+                "  = help: end the program that uses it, or take another one"
             ) from error
     return port
 
 
 @contextmanager
 def here_or_elsewhere() -> Iterator[RoomServer]:
-    """The server of LIVEKIT_URL, else one of our own.
+    """The server of LIVEKIT_URL, or else a new one.
 
     Raises:
         ServerMissing: There is no server, or it does not answer.
@@ -123,7 +123,7 @@ def serving(
     key: str = DEV_KEY,
     prefix: Sequence[str] = (),
 ) -> Iterator[RoomServer]:
-    """A server of our own, with the dev key, reached at an address of this machine.
+    """Start a server with the dev key, at an address of this machine.
 
     Args:
         node: The address that media go to.
@@ -140,7 +140,7 @@ def serving(
         port=port,
         addresses=", ".join(dict.fromkeys(["127.0.0.1", node])),
         tcp=free_port(),
-        # one port for all does not get through a TUN device; a namespace has its ports to itself
+        # a single UDP port does not work through a TUN device; a namespace has its own ports
         udp="port_range_start: 50100\n  port_range_end: 50199"
         if prefix
         else f"udp_port: {free_port(socket.SOCK_DGRAM)}",

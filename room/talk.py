@@ -27,14 +27,14 @@ _PAGE = ROOT / "examples" / "room" / "index.html"
 
 @frozen
 class Page:
-    """Where the page is served."""
+    """The address of the page."""
 
     url: str
     requests: list[str] = field(factory=list)
 
 
 def browser_client() -> Path | None:
-    """LiveKit's client for browsers from npm, installed once; None without npm."""
+    """LiveKit's client for browsers, from npm. It is installed once. None without npm."""
     npm, folder = shutil.which("npm"), cache() / "room-node"
     script = folder / "node_modules/livekit-client/dist/livekit-client.umd.js"
     pinned = folder / f"{CLIENT}.installed"
@@ -53,7 +53,7 @@ def browser_client() -> Path | None:
 
 @contextmanager
 def page_served(server: RoomServer, port: int = 0) -> Iterator[Page]:
-    """The page at a port of this machine, with a room of its own for each visitor."""
+    """Serve the page at a port of this machine, with a separate room for each visitor."""
     client, requests = browser_client(), list[str]()
 
     class Handler(BaseHTTPRequestHandler):

@@ -22,12 +22,12 @@ __all__ = ["AGENT", "ROOT", "Worker", "working"]
 
 ROOT = Path(__file__).parents[1]
 AGENT = ROOT / "examples" / "room" / "agent.py"
-_REGISTERED = 120.0  # seconds; the models are loaded before, on a busy machine slowly
+_REGISTERED = 120.0  # seconds; loading the models is slow on a busy machine
 
 
 @define
 class Worker:
-    """A worker that has registered at the server."""
+    """A worker that has registered with the server."""
 
     process: subprocess.Popen[str]
     port: int
@@ -35,7 +35,7 @@ class Worker:
     _more: threading.Condition = field(factory=threading.Condition)
 
     def add(self, line: str) -> None:
-        """Take a line of the log."""
+        """Add a line of the log."""
         try:
             entry = json.loads(line)
         except ValueError:
@@ -49,8 +49,8 @@ class Worker:
     def wait_for(
         self, message: str | tuple[str, ...], seconds: float = _REGISTERED, **also: str
     ) -> Mapping[str, Any]:
-        """The first line of the log with one of these messages and these fields; TimeoutError with
-        the log."""
+        """The first line of the log with one of these messages and these fields. Raises
+        TimeoutError with the log."""
         messages = (message,) if isinstance(message, str) else message
         end = time.monotonic() + seconds
         seen = 0
@@ -80,18 +80,18 @@ class Worker:
         return next(str(line["job_id"]) for line in self.lines if line.get("room") == room)
 
     def serves(self, room: str) -> bool:
-        """Whether it has taken the job of a room."""
+        """Whether it has the job of a room."""
         return any(line.get("room") == room for line in list(self.lines))
 
     @property
     def errors(self) -> list[str]:
-        """What was logged as an error, and every traceback."""
+        """Everything that was logged as an error, and every traceback."""
         return self.errors_of()
 
     def errors_of(self, job: str = "") -> list[str]:
-        """The same of one job."""
+        """The errors of one job."""
         bad = ("ERROR", "CRITICAL")
-        # of LiveKit's SDK, where a server ends a room and its goodbye has not been read yet
+        # from LiveKit's SDK, when the server has deleted a room
         hung_up = ("closed unexpectedly", "failed to send session event")
         return [
             str({"error": line.get("message", line), "why": line.get("exc_info", "")})
@@ -102,7 +102,7 @@ class Worker:
         ]
 
     def terminate(self) -> None:
-        """Ask it to finish its calls and to take no new one."""
+        """Ask it to finish its calls, and to accept no new ones."""
         self.process.send_signal(signal.SIGTERM)
 
 
@@ -115,7 +115,7 @@ def working(
     environment: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
 ) -> Iterator[Worker]:
-    """Run the agent's file, and end it with everything that it started.
+    """Run the agent's file. At the end, stop it with everything that it started.
 
     Raises:
         TimeoutError: It does not register; the message has its log.
@@ -170,7 +170,7 @@ def _read(worker: Worker) -> None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """It and its job processes, which are a process group of their own."""
+    """End it and its job processes, which are a process group."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):

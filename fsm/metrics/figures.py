@@ -167,7 +167,7 @@ class Figures:
 
     @property
     def overlaps(self) -> tuple[Overlap, ...]:
-        """The spans in which both were heard."""
+        """The spans in which user and agent were heard."""
         return tuple(value for value in self.values if isinstance(value, Overlap))
 
     @property

@@ -1,4 +1,4 @@
-"""Measures who was heard, who spoke over whom, and the outcome."""
+"""Measures speech, overlaps and interruptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_USER = ("turn_committed", "final_transcript", "barge_in")
 
 
 class FloorTimes:
-    """Measures overlaps, interruptions, cuts and blips. Needs no notes."""
+    """Measures overlaps and interruptions. Needs no notes."""
 
     def __init__(self) -> None:
         self._heard_since: float | None = None

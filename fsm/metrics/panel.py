@@ -180,7 +180,7 @@ def _count_responses(
         answer = next((a for a in agents if a.start >= turn.end), None)
         again = turns[n + 1] if n + 1 < len(turns) else None
         if answer is not None and (again is None or answer.start <= again.start):
-            # added up like the reference, for equality to the last digit
+            # summed like the reference, for equality to the last digit
             ended = turn.start * TICK + (turn.end - turn.start) * TICK
             tally.latencies.append(answer.start * TICK - ended)
         elif again is not None:

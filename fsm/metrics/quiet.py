@@ -65,7 +65,7 @@ class QuietTimes:
         self._heard = False
         self._user = False
         self._utterance = 0
-        self._voices: dict[int, tuple[float, float]] = {}  # when each began, and ended
+        self._voices: dict[int, tuple[float, float]] = {}  # when each began and ended
         self._worded: dict[int, float] = {}  # when its first transcript arrived
         self._unrecognised: set[int] = set()
         self._in_a_row: list[set[int]] = []  # without a transcript so far; one may be a noise
@@ -292,7 +292,7 @@ class QuietTimes:
         self._committed.clear()
 
     def _without_words(self) -> set[int]:
-        """Utterances without a transcript that were probably no noise."""
+        """Utterances without a transcript that were probably not noise."""
         several = len(self._in_a_row) > 1 or not self._any_words
         return self._unrecognised.union(*self._in_a_row if several else ())
 

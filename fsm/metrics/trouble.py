@@ -1,4 +1,4 @@
-"""Describes components that have failed and are not known to work again."""
+"""Tracks components that have failed and have not recovered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CAUSES: dict[str, Cause] = {
 
 
 class Trouble:
-    """Remembers the failures of each component until it works."""
+    """Stores the failures of each component until it works again."""
 
     def __init__(self) -> None:
         self._failed: dict[Cause, tuple[int, float, ComponentFailed]] = {}
@@ -32,7 +32,7 @@ class Trouble:
         if not failure.recoverable and cause in ("llm", "tts"):
             self._lost = cause, f"{failure} at {now:.2f} s and was given up: the reply was lost"
         elif cause == "vad":
-            self._lost = cause, f"{failure} at {now:.2f} s: speech is not detected any more"
+            self._lost = cause, f"{failure} at {now:.2f} s: speech is no longer detected"
 
     def works(self, *causes: Cause) -> None:
         """These components work again."""
@@ -40,7 +40,7 @@ class Trouble:
             self._failed.pop(cause, None)
 
     def asked_again(self) -> None:
-        """A reply was requested: the lost one is not awaited any more."""
+        """A reply was requested: the lost one is not pending any more."""
         self._lost = None
 
     @property

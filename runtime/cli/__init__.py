@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def build_app(words: Sequence[str]) -> typer.Typer:
-    """Assemble the commands; only the one that `words` ask for is imported."""
+    """Assemble the commands. Only the one that `words` name is imported."""
     # Rich markup off: rendering help with rich would double the time that it takes.
     app = typer.Typer(
         add_completion=False,
@@ -72,7 +72,7 @@ def _load(name: str) -> Callable[..., Any]:
 
 
 def _not_wanted() -> None:
-    """Stand in the help for a command that this process will not run."""
+    """The entry in the help of a command that this process does not run."""
     raise AssertionError("the command that runs is always loaded")
 
 

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Writes files atomically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a regular file in one step, so that a reader never sees half of it.
+    """Replace a regular file in one step, so that a reader never sees an incomplete one.
 
     A link is followed. A device or a pipe is written to, as is standard output under any name.
 

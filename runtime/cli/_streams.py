@@ -1,4 +1,5 @@
-"""Standard output and standard error that no full disk, closed pipe or encoding can break."""
+"""Makes standard output and standard error robust against a full disk, a closed pipe and
+encodings."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _ERRORS = "turnfsm"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """Escapes as JSON, JavaScript and YAML have them, so that data stays readable as data."""
+    """Escapes of JSON, JavaScript and YAML, so that data can still be parsed."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -33,7 +34,7 @@ codecs.register_error(_ERRORS, _replaced)
 
 
 def printable(text: str) -> str:
-    """A table's text as standard output can show it; what is data is escaped instead."""
+    """The text of a table in the encoding of standard output; data is escaped instead."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -44,7 +45,7 @@ def printable(text: str) -> str:
 
 
 class _Raw(io.RawIOBase):
-    """Passes on what is written until that fails once, and keeps the reason."""
+    """Passes writes on until one fails, and stores the error."""
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
@@ -71,9 +72,9 @@ class _Raw(io.RawIOBase):
 
 @contextmanager
 def steady_output() -> Iterator[None]:
-    """Let the command do its work whatever becomes of its output.
+    """Let the command finish even if its output fails.
 
-    A reader that has gone away (`| head -1`) is no error. Any other reason is said at the end,
+    A reader that has gone away (`| head -1`) is no error. Any other failure is reported at the end,
     with exit status 2.
     """
     old = sys.stdout, sys.stderr
@@ -95,7 +96,8 @@ def steady_output() -> Iterator[None]:
 
 
 def _steady(stream: Any, errors: str) -> io.TextIOWrapper | None:
-    """None where there is no such stream, or one of a test that is no file."""
+    """None if there is no such stream, or if a test has replaced it by something that is no
+    file."""
     try:
         stream.flush()
         stream.fileno()
@@ -118,7 +120,7 @@ def _check(out: io.TextIOWrapper | None) -> None:
 
 @contextmanager
 def quiet_logs() -> Iterator[None]:
-    """Keep log lines off the terminal: the command judges or causes them itself."""
+    """Keep log lines off the terminal: the command checks or causes them itself."""
     deaf = logging.NullHandler()
     logging.getLogger().addHandler(deaf)
     loguru = find_spec("loguru") and import_module("loguru")  # Pipecat's, if it is installed

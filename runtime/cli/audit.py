@@ -1,4 +1,4 @@
-"""`turnfsm audit`: what went wrong in sessions that turnfsm did not govern."""
+"""`turnfsm audit`: known problems in recorded sessions."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _rates(panel: Panel) -> str:
 
 
 def _summary(audits: list[Audit]) -> list[str]:
-    """One line for each kind of failure: how often, in how many sessions, and its silence."""
+    """One line for each kind of failure: its findings, sessions and seconds of silence."""
     from turnfsm.fsm.audit import kinds_of
     from turnfsm.fsm.metrics import pooled
 

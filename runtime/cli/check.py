@@ -74,7 +74,7 @@ def check(
 
 def _write(report: Report, folder: Path) -> None:
     """One journal for each finding: FILE.CODE.jsonl, numbered where a code has several."""
-    from turnfsm.runtime.journal.traces import trace_journal  # only a flow with a fault pays
+    from turnfsm.runtime.journal.traces import trace_journal  # only needed for a flow with findings
 
     many = Counter(finding.code for finding in report.traces)
     count: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""`turnfsm compare`: the scenarios on a framework alone and governed, side by side."""
+"""`turnfsm compare`: the scenarios on a framework, alone and governed by a flow, side by side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Format(StrEnum):
 
 
 class HostName(StrEnum):
-    """The framework that is compared with itself under a flow."""
+    """The framework to compare with and without a flow."""
 
     livekit = "livekit"
     pipecat = "pipecat"
@@ -71,7 +71,7 @@ def compare(
 
 
 def _chosen(host: Host, ids: Sequence[str]) -> list[Scenario]:
-    """The scenarios with these ids; `S2` stands for all of `S2.1` and its kin."""
+    """The scenarios with these ids. `S2` also selects `S2.1`, `S2.2` and so on."""
     from turnfsm.fsm.errors import TurnfsmError, near
 
     known = {s.id: s for s in host.all}

@@ -1,4 +1,4 @@
-"""`turnfsm demo`: a recorded conversation on a TurnSession, and checks of how it went."""
+"""`turnfsm demo`: a recorded conversation on a TurnSession, with checks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,8 +39,8 @@ def demo(
     """Play a recorded conversation on a TurnSession, and check how it went.
 
     It writes conversation.html (a page to see and hear the conversation), conversation.wav (user
-    left, agent right), journal.jsonl, timeline.svg and transcript.txt. Exit status 0: it went as
-    it should, 1: it did not, 2: bad input.
+    left, agent right), journal.jsonl, timeline.svg and transcript.txt. Exit status 0: all checks
+    pass, 1: one fails, 2: bad input.
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")
@@ -55,7 +55,7 @@ def _load(text: bool) -> Callable[..., int]:
     except ModuleNotFoundError as error:
         if text or (error.name or "").partition(".")[0] != "livekit":
             raise
-        raise TurnfsmError(  # the typed one is told by the command to take the smaller extra
+        raise TurnfsmError(  # for the typed conversation the command names the smaller extra
             f"error: {error.name} is not installed, the spoken conversation needs it and models\n"
             "  = help: pip install 'turnfsm[demo]'"
         ) from None

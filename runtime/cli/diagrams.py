@@ -42,7 +42,7 @@ def diagrams(
 
 
 def _stale(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
-    """File name to what is wrong with it."""
+    """Each stale file, and what is wrong with it."""
     stale = {}
     for name, content in files.items():
         path = folder / name

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["log"]
 
-_EVERY = 0.2  # seconds between two looks at a file that is followed
+_EVERY = 0.2  # seconds between two reads of a followed file
 
 
 def log(
@@ -74,7 +74,7 @@ def _records(file: IO[bytes], name: str, follow: bool) -> Iterator[Record]:
 
 
 def _last(reader: object, rest: bytes, name: str) -> Iterator[Record]:
-    """The end of a file that does not end with a line."""
+    """The incomplete last line of a file."""
     from turnfsm.fsm.journal import JournalError, JournalReader
 
     assert isinstance(reader, JournalReader)

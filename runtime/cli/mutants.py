@@ -1,4 +1,4 @@
-"""`turnfsm mutants`: the proof of a flow is tested on every flow that differs in one element."""
+"""`turnfsm mutants`: tests the proof of a flow on copies with one change each."""
 
 import json
 import tomllib

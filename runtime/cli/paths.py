@@ -65,7 +65,7 @@ def paths(
 
 
 def _run(flow: Flow, where: Where) -> None:
-    """Run every path; exit 1 if the runtime did otherwise than the model."""
+    """Run every path. Exit with 1 if the runtime and the model differ."""
     ran, problems = (_on_pump if where is Where.pump else _on_session)(flow)
     print(ran)
     for problem in problems:

@@ -1,4 +1,4 @@
-"""`turnfsm soak`: random conversations with a user's own agent."""
+"""`turnfsm soak`: random conversations with the user's own agent."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def soak(
     """Play random conversations with your agent, on AgentSession and on TurnSession.
 
     User, model, TTS and audio output are scripted, in virtual time; the model calls the agent's
-    tools. Exit status 0: nothing was found, 1: TurnSession was worse, or the agent raised an error
-    on both, 2: bad input.
+    tools. Exit status 0: no findings, 1: TurnSession was worse, or the agent raised an error on
+    both, 2: bad input.
     """
     from turnfsm.fsm import load_flow
     from turnfsm.runtime.testing.livekit.named import load_named
@@ -67,7 +67,7 @@ def soak(
     data = load_named(userdata, Path.cwd(), "userdata") if userdata else None
     governs = load_flow(flow)
     found = played = turns = calls = 0
-    raised: dict[str, list[int]] = {}  # error to the seeds of its conversations
+    raised: dict[str, list[int]] = {}  # each error with the seeds of its conversations
     for number in _seeds(seed, 1 if show else count, None if show else minutes):
         with quiet_logs():
             pair = play_both(draw_conversation(number), make, governs, data)

@@ -1,4 +1,4 @@
-"""`turnfsm view`: a conversation on a page of its own."""
+"""`turnfsm view`: a conversation or a flow in the browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["view"]
 
 _LOOK = 0.2
-"""Seconds between two looks at journals that grow."""
+"""Seconds between two reads of growing journals."""
 
 
 def view(
@@ -64,13 +64,14 @@ def view(
 ) -> None:
     """Show a conversation, or a flow, in the browser.
 
-    For a journal, write one HTML file that needs no server: picture, timeline, words, sound, and
-    the YAML line of each decision. With --live, serve this page while the journal is written. (To
+    For a journal, write one HTML file that needs no server: diagram, timeline, transcript, audio,
+    and the YAML line of each decision. With --live, serve this page while the journal is written.
+    (To
     see a session without a journal, start your agent with the environment variable
     TURNFSM_VIEW=1.)
 
-    For a flow, serve a page with picture, table, proof, counterexamples and a simulator. It
-    changes when you save the file. With -o, write one HTML file, without the simulator.
+    For a flow, serve a page with diagram, table, proof, counterexamples and a simulator. It is
+    updated when you save the file. With -o, write one HTML file, without the simulator.
 
     Exit status 0: done, 2: bad input.
     """
@@ -101,7 +102,7 @@ def view(
 
 @frozen
 class LiveSettings:
-    """Where a page is served."""
+    """The address of a page."""
 
     host: str
     port: int
@@ -109,7 +110,7 @@ class LiveSettings:
 
 
 def _serve(what: Path, flow: str | None, settings: LiveSettings) -> None:
-    """Follow journals until the user ends it."""
+    """Follow journals until Ctrl-C."""
     from turnfsm.fsm.errors import TurnfsmError
     from turnfsm.runtime.view.follow import Folder
     from turnfsm.runtime.view.live import LiveView
@@ -138,7 +139,7 @@ def _is_flow(what: Path) -> bool:
 
 
 def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:
-    """Write the page of a flow, or serve it until the user ends it."""
+    """Write the page of a flow, or serve it until Ctrl-C."""
     from turnfsm.fsm.errors import TurnfsmError
     from turnfsm.runtime.view.flow_page import flow_page
 

@@ -47,7 +47,7 @@ def why(
     moment = explain_at(told, at, run)
     if moment is None:
         last = told.records[-1].t if told.records else 0.0
-        raise TurnfsmError(f"error: {journal} ends at {last:.2f} s; give --at a moment before")
+        raise TurnfsmError(f"error: {journal} ends at {last:.2f} s; give --at a time before")
     print(printable(str(moment)))
 
 

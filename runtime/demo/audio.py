@@ -19,8 +19,8 @@ __all__ = ["Sound", "WavInput", "WavOutput"]
 
 _FRAME = RATE // 100  # 10 ms
 _BLOCK = 0.02  # seconds; a pause or a clear takes effect between two blocks
-_EXACT = 1e-6  # seconds; nearer than this is now
-_LATE = 0.2  # seconds; what is later than this is not caught up
+_EXACT = 1e-6  # seconds; a deadline closer than this counts as due
+_LATE = 0.2  # seconds; a larger delay is not caught up
 
 
 WordsIn: TypeAlias = Callable[[bytes | bytearray, int], str | None]
@@ -35,9 +35,10 @@ class _Clip:
 
 
 class WavInput(io.AudioInput):
-    """A live microphone: 10 ms frames on the pace, with faint noise and the clips that are said.
+    """A live microphone: 10 ms frames at the given pace, with faint noise and the clips that are
+    played.
 
-    It never falls silent, because a VAD without frames never sees the end of speech.
+    It never stops, because a VAD without frames never reports the end of speech.
     """
 
     def __init__(self, pace: Pace, *, noise: float = 3.0, seed: int = 0) -> None:
@@ -49,7 +50,7 @@ class WavInput(io.AudioInput):
         self._closed = False
 
     def say(self, pcm: PCM) -> asyncio.Future[float]:
-        """Play a clip after those before it. Returns the conversation time of its end."""
+        """Play a clip after the queued ones. Returns the conversation time of its end."""
         spoken: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._clips.append(_Clip(pcm, spoken))
         return spoken
@@ -65,7 +66,7 @@ class WavInput(io.AudioInput):
         return np.concatenate([np.zeros(0, np.int16), *self._frames])
 
     async def __anext__(self) -> rtc.AudioFrame:
-        due = (len(self._frames) + 1) * _FRAME / RATE  # a frame is there when it has been spoken
+        due = (len(self._frames) + 1) * _FRAME / RATE  # once it has been spoken
         if (wait := due - self._pace.now()) > 0:
             await self._pace.sleep(wait)
         if self._closed:
@@ -104,16 +105,16 @@ class _Segment:
 
 @frozen
 class Sound:
-    """Sound without a gap, as it left the audio output."""
+    """Audio without a gap, as it was played."""
 
-    segment: int  # the utterance that it belongs to; one that was paused has several
+    segment: int  # the utterance that it belongs to; a paused one has several
     at: float  # conversation time of the first sample
     pcm: bytearray
     rate: int
 
     @property
     def samples(self) -> PCM:
-        """The sound itself, at `rate` Hz."""
+        """Samples at `rate` Hz."""
         return np.frombuffer(bytes(self.pcm), np.int16)
 
     @property
@@ -123,10 +124,10 @@ class Sound:
 
 
 class WavOutput(io.AudioOutput):
-    """An audio output: plays 20 ms blocks on the pace, can be paused, and records what was heard.
+    """An audio output: plays 20 ms blocks at the given pace, can pause, and records what it plays.
 
-    At the end of each utterance `words_in` returns the words that were heard of it. Without it the
-    session takes the whole text for heard.
+    At the end of each utterance `words_in` returns the part of its text that was played. Without
+    `words_in` the session assumes that the whole text was played.
     """
 
     def __init__(self, pace: Pace, *, rate: int, words_in: WordsIn | None = None) -> None:
@@ -177,12 +178,12 @@ class WavOutput(io.AudioOutput):
         self._changed.set()
 
     async def aclose(self) -> None:
-        """Ends the player; what was not played is dropped."""
+        """End the player, and drop the audio that was not played."""
         if self._player is not None:
             await utils.aio.cancel_and_wait(self._player)
 
     def track(self) -> PCM:
-        """All that was heard, each sound at its conversation time, at RATE Hz."""
+        """Everything that was played, at its conversation time, at RATE Hz."""
         end = max((heard.end for heard in self.heard), default=0.0)
         track = np.zeros(round(end * RATE) + RATE // 10, np.int16)
         for heard in self.heard:
@@ -192,7 +193,7 @@ class WavOutput(io.AudioOutput):
         return track
 
     def utterances(self) -> list[PCM]:
-        """What was heard of each utterance at the output's own rate, pauses left out."""
+        """The played audio of each utterance at the output's own rate, without pauses."""
         parts: dict[int, list[PCM]] = {}
         for sound in self.heard:
             parts.setdefault(sound.segment, []).append(sound.samples)
@@ -209,7 +210,7 @@ class WavOutput(io.AudioOutput):
             late = self._pace.now() - self._next_block
             if late < -_EXACT:
                 await self._pace.sleep(-late)
-                continue  # it may have been paused or cleared meanwhile
+                continue  # it may have been paused or cleared in the meantime
             if fresh or late > _LATE:
                 self._next_block = self._pace.now()
             fresh = False

@@ -1,4 +1,4 @@
-"""Checks whether a conversation went as declared, with the evidence for each point."""
+"""Checks a conversation against the declared expectations, with evidence for each check."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -47,7 +47,7 @@ def check(expectation: Expectation, records: Iterable[Record]) -> Result:
 
 
 def moment(record: Record) -> float:
-    """When a record happened, to a millisecond: what was heard at its start, a tool at its end."""
+    """The time of a record, to a millisecond: the start of audio, or the end of a tool."""
     return round(float(record["data"]["start"] if _is_sound(record) else record["t"]), 3)
 
 
@@ -57,10 +57,8 @@ def _is_sound(record: Record) -> bool:
 
 
 def _place(record: Record) -> tuple[int, int]:
-    """The milliseconds of a record, and its number among those of the same one.
-
-    A sound comes after what let it begin, although both times are rounded: it has a millisecond
-    more.
+    """The time of a record in milliseconds, and its number among those with the same time. Audio
+    gets one millisecond more, so that it comes after its cause although both times are rounded.
     """
     return round(moment(record) * 1000) + _is_sound(record), record["seq"]
 

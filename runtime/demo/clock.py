@@ -1,4 +1,5 @@
-"""Real time that waits for a slow machine, so that its load does not change the conversation."""
+"""Real time that stops while the machine is too slow, so that load does not change the
+conversation."""
 
 from __future__ import annotations
 
@@ -17,15 +18,15 @@ T = TypeVar("T")
 _Events: TypeAlias = list[tuple[selectors.SelectorKey, int]]
 _Select: TypeAlias = Callable[[float | None], _Events]
 
-_SLACK = 0.1  # seconds that a late loop catches up; what is more is forgiven
+_SLACK = 0.1  # seconds that a late loop catches up; a larger delay is ignored
 _WORK = 0.4  # seconds that pass while a thread works; a slower one is waited for
-_ROUND = 1e-9  # seconds that a round of callbacks takes: who sleeps for less comes to an end, too
+_ROUND = 1e-9  # seconds that a round of callbacks counts for, so that even shorter sleeps end
 
-_real = time.monotonic  # taken now: the module's attributes are replaced while a loop runs
+_real = time.monotonic  # bound now: the module's attributes are replaced while a loop runs
 
 
 class _Clock(VirtualClock):
-    """Reads the date of today, and goes on from there at the loop's speed."""
+    """Starts at the current date, and advances at the loop's speed."""
 
     __slots__ = ("_began",)
 
@@ -60,7 +61,7 @@ class PatientLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, clock: VirtualClock | None = None, *, work: float = _WORK) -> None:
         self.clock = clock or _Clock()
-        self._due = _real()  # when on an idle machine it would have been what the clock reads
+        self._due = _real()  # when an idle machine would have reached the clock's time
         self._work = work
         self._began: dict[asyncio.Future[Any], float] = {}  # of work in threads
         selector = _PatientSelector()
@@ -73,14 +74,14 @@ class PatientLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """As asyncio's; time goes on for a moment only while the work is done."""
+        """As asyncio's. The clock advances for at most `work` seconds while the work is done."""
         future = super().run_in_executor(executor, func, *args)
         self._began[future] = self.clock.now
         future.add_done_callback(self._began.pop)
         return future
 
     def _wait(self, select: _Select, timeout: float | None) -> _Events:
-        """Sleep until something comes; the clock follows, but not past `timeout`."""
+        """Sleep until an event comes. The clock advances, but not past `timeout`."""
         patience = min(self._began.values(), default=0.0) + self._work - self.clock.now
         if self._began and patience < 1e-6:
             events = select(None)

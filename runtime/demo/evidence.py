@@ -1,4 +1,4 @@
-"""All checks of a run, with those that no single record shows."""
+"""All checks of a run, including those that need more than one record."""
 
 import json
 from collections import Counter
@@ -22,10 +22,10 @@ _LINES = {line.name: line for line in CONVERSATION}
 
 
 def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
-    """Check every point. A model that is not scripted is judged only by the points of the flow.
+    """Run all checks. A model that is not scripted gets only the checks of the flow.
 
     Args:
-        written: The journal as the file has it.
+        written: The journal, read from its file.
     """
     results = [_to_the_end(take)]
     for expectation in EXPECTED:
@@ -58,7 +58,8 @@ def _understood(take: Take) -> Result:
 
 
 def _asked_once(take: Take) -> Result:
-    """What is said while a tool runs reaches the model when its turn is committed, not before."""
+    """What the user says while a tool runs is sent to the model when the turn is committed, not
+    before."""
     if not isinstance(take.model, RuleLLM):
         why = "not looked at: only the scripted model keeps its requests"
         return Result("model_asked_once", None, why)
@@ -82,7 +83,7 @@ def _turns(take: Take) -> Result:
 
 
 def _calls(take: Take) -> Result:
-    """Each call ran once, and the model is shown it with its result, in every provider's format."""
+    """Each call ran once, and requests contain it with its result, in every provider's format."""
     made = [item for item in take.history if isinstance(item, llm.FunctionCall)]
     told = ", ".join(f"{call.name}({_arguments(call.arguments)})" for call in made) or "no call"
     if wrong := request_problems(llm.ChatContext(list(take.history))):
@@ -96,7 +97,7 @@ def _calls(take: Take) -> Result:
 
 
 def _audible(take: Take) -> Result:
-    """A second listening to what the audio output played."""
+    """Transcribes what the audio output played."""
     said = " ".join(record["data"]["text"] for record in take.notes("agent_audio"))
     if take.transcribed is None:
         return Result("agent_audible", None, "not looked at: a typed conversation has no sound")
@@ -106,7 +107,7 @@ def _audible(take: Take) -> Result:
 
 
 def _replays(take: Take, flow: Flow, written: Journal) -> Result:
-    """The file is whole, and the flow decides everything in it again."""
+    """The file is complete, and a replay gives the same verdicts."""
     divergence = replay(written, flow)
     decided, count = len(written.entries), 1 + len(written.records)
     if count != len(take.records):

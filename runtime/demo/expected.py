@@ -1,4 +1,4 @@
-"""What must happen in the conversation of the demo, as data: it decides on the exit status."""
+"""What must happen in the demo's conversation, as data. The exit status depends on it."""
 
 from attrs import frozen
 
@@ -10,31 +10,32 @@ WORD_ERRORS = 0.15
 
 @frozen
 class Mark:
-    """A record of the journal; what is given here must agree, the rest may be anything."""
+    """A record of the journal. The given fields must match; the others may have any value."""
 
     what: str = ""  # the trigger, or the kind of the note
     verdict: str = ""  # taken or refused
-    state: str = ""  # in which the trigger came
+    state: str = ""  # when the trigger was posted
     dest: str = ""
-    action: str = ""  # one of those that were carried out
-    fact: str = ""  # one of those that were true afterwards
-    text: str = ""  # words in a row; of a note
+    action: str = ""  # one of the actions
+    fact: str = ""  # one of the facts that were true afterwards
+    text: str = ""  # consecutive words in the text of a note
     name: str = ""  # of a tool
     new: str = ""  # the agent state that LiveKit publishes from now on
 
 
 @frozen
 class Expectation:
-    """What must occur in this order, and what must not, within a part of the conversation."""
+    """Records that must occur in this order, and records that must not occur, within a part of the
+    conversation."""
 
     name: str
     shows: str
-    line: str = ""  # the part begins with this line of the user; empty: with the conversation
-    until: str = ""  # it ends before this line; empty: with the conversation
+    line: str = ""  # the part begins with this line of the user; empty: at the start
+    until: str = ""  # it ends before this line; empty: at the end
     before: Mark | None = None  # or already before the first such record
     order: tuple[Mark, ...] = ()
     never: tuple[Mark, ...] = ()
-    scripted: bool = True  # only the scripted model can be held to it
+    scripted: bool = True  # checked only for the scripted model
 
 
 def _taken(what: str, state: str = "", dest: str = "") -> Mark:
@@ -50,13 +51,13 @@ _PAUSE, _RESUME = Mark(action="pause_output"), Mark(action="resume_output")
 EXPECTED = (
     Expectation(
         name="no_speculation",
-        shows="While a tool blocks the turn, no reply is ever speculated on.",
+        shows="No speculative reply is generated while a tool blocks the turn.",
         never=(Mark("preemptive_generation", "taken", fact="tools_running"),),
         scripted=False,
     ),
     Expectation(
         name="no_silent_resume",
-        shows="Nothing is resumed that was not paused while it was heard.",
+        shows="Only audio that was paused during playout is resumed.",
         never=(
             Mark("", "taken", state="listening", action="resume_output"),
             Mark("", "taken", state="thinking", action="resume_output"),
@@ -66,14 +67,14 @@ EXPECTED = (
     ),
     Expectation(
         name="preamble_heard",
-        shows="A command: what is said before the tool call is heard, then the result.",
+        shows="A command: the preamble of the tool call is heard, then the result.",
         line="command",
         until="errand",
         order=(_heard("Going forward ten meters."), _heard("I have reached the place.")),
     ),
     Expectation(
         name="tool_answered",
-        shows="The same command: the result is told when the tool has ended.",
+        shows="The same command: the agent reports the result when the tool has ended.",
         line="command",
         until="errand",
         order=(Mark("tool", name="drive", text="done"), _heard("I have reached the place.")),
@@ -92,7 +93,7 @@ EXPECTED = (
     ),
     Expectation(
         name="pending_result_heard",
-        shows="The tool ran on, and its result is told once the floor is free.",
+        shows="The tool continued, and its result is delivered once the floor is free.",
         line="interjection",
         until="question",
         order=(
@@ -103,7 +104,7 @@ EXPECTED = (
     ),
     Expectation(
         name="backchannel_resumed",
-        shows="A backchannel: the answer pauses, then goes on in the same step.",
+        shows="A backchannel: the answer pauses, then resumes in the same step.",
         line="backchannel",
         until="barge_in",
         order=(
@@ -116,7 +117,7 @@ EXPECTED = (
     ),
     Expectation(
         name="barge_in_interrupts",
-        shows="A real barge-in: the rest of the answer is never heard, the user is answered.",
+        shows="A barge-in: the rest of the answer is not played, and the user gets an answer.",
         line="barge_in",
         until="silent_command",
         order=(
@@ -140,7 +141,7 @@ EXPECTED = (
     ),
     Expectation(
         name="silent_command",
-        shows="A command that is carried out without a word; its result is heard.",
+        shows="A command without a preamble; its result is heard.",
         line="silent_command",
         order=(
             _taken("turn_committed"),

@@ -19,7 +19,7 @@ class DemoUnavailable(TurnfsmError):
 
 
 def import_extra(module: str, role: str) -> Any:
-    """The module; raises DemoUnavailable, saying what it is for, where it cannot be imported."""
+    """Import a module. Raises DemoUnavailable, with the module's purpose, if that fails."""
     try:
         return importlib.import_module(module)
     except (ImportError, OSError) as error:  # OSError: a native library does not load
@@ -27,7 +27,7 @@ def import_extra(module: str, role: str) -> Any:
 
 
 def require_files(folder: Path, names: tuple[str, ...], role: str, package: str) -> None:
-    """Raises DemoUnavailable where one of the model files of the package is not in the folder."""
+    """Raise DemoUnavailable if a model file of the package is missing from the folder."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise DemoUnavailable(

@@ -1,4 +1,4 @@
-"""The output folder of a run: replaced only when there is a complete new one."""
+"""The output folder of a run. It is replaced only when the new one is complete."""
 
 import shutil
 from pathlib import Path
@@ -11,17 +11,17 @@ _PARTIAL = ".partial"
 
 
 class FolderOccupied(TurnfsmError):
-    """The folder for the output holds what no demo wrote."""
+    """The output folder has files that no demo wrote."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"error: {problem}\n  = help: name another folder with --out")
 
 
 class OutFolder:
-    """Where a run writes; files go to a folder inside until `publish` puts them in their place.
+    """Where a run writes. Files stay in a subfolder until `publish` moves them.
 
     Raises:
-        FolderOccupied: It is no folder, or holds files that no earlier run has left.
+        FolderOccupied: It is not a folder, or has files that no earlier run wrote.
     """
 
     PAGE, WAV, JOURNAL, TIMELINE, TRANSCRIPT = (
@@ -36,12 +36,12 @@ class OutFolder:
         self._look()
 
     def open(self) -> None:
-        """Make room for a new run; what an earlier one left stays until `publish`."""
+        """Prepare for a new run. The files of an earlier one stay until `publish`."""
         self._drop_partial()
         self.partial.mkdir(parents=True)
 
     def publish(self) -> list[Path]:
-        """Put each new file in its place in one step, and take away what is of an earlier run."""
+        """Move each new file to its place in one step, and remove the files of an earlier run."""
         fresh = [name for name in self.NAMES if (self.partial / name).is_file()]
         for name in self.NAMES:
             if name in fresh:
@@ -52,7 +52,7 @@ class OutFolder:
         return [self.path / name for name in fresh]
 
     def close(self) -> None:
-        """Leave nothing of a run that wrote nothing; what an earlier one left stays."""
+        """Remove the traces of a run that wrote nothing. The files of an earlier one stay."""
         self._drop_partial()
         if self.path.is_dir() and not any(self.path.iterdir()):
             self.path.rmdir()
@@ -60,7 +60,7 @@ class OutFolder:
     def _look(self) -> None:
         if not self.path.exists():
             if self.path.is_symlink():
-                raise FolderOccupied(f"{self.path} is a link that leads nowhere")
+                raise FolderOccupied(f"{self.path} is a broken link")
             return
         if not self.path.is_dir():
             raise FolderOccupied(f"{self.path} is no folder")

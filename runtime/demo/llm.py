@@ -1,4 +1,4 @@
-"""A language model that follows rules: a real `llm.LLM`, the same words every time."""
+"""A deterministic language model that follows rules, as an `llm.LLM`."""
 
 import json
 import re
@@ -53,7 +53,7 @@ class Request:
 
     at: float  # conversation time
     about: str  # the user's words, or the tool that ended
-    reply: str  # the text, and the tool's name in brackets
+    reply: str  # the text, and the name of the tool in brackets
 
 
 class RuleLLM(llm.LLM[Literal["metrics_collected"]]):

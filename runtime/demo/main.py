@@ -42,7 +42,7 @@ INTERRUPTED = 130
 
 @frozen
 class Settings:
-    """How the conversation is held."""
+    """The settings of a run."""
 
     out: Path
     flow: str = "turn"
@@ -53,7 +53,7 @@ class Settings:
 
 
 def demo(settings: Settings) -> int:
-    """Play the conversation: 0 if it went as declared, 1 if not, 130 if it was interrupted.
+    """Play the conversation. Returns 0 if all checks pass, 1 if not, 130 if it was interrupted.
 
     Raises:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.
@@ -91,7 +91,7 @@ class _Run:
         self._pace = Pace(settings.speed)
         self._unwritten: list[str] = []
         console = settings.console
-        # virtual time is over before the eye has seen a picture
+        # virtual time is too fast to watch
         seen = console.is_terminal and not settings.text
         self._view: View = Screen(console) if seen else Lines(console)
         recorder = Recorder(self._pace, JsonlSink(folder.partial / OutFolder.JOURNAL))
@@ -104,7 +104,7 @@ class _Run:
                 (run_in_virtual_time if self._settings.text else run_in_patient_time)(self._main())
             except KeyboardInterrupt:
                 return self._interrupted()
-            except VirtualTimeError as error:  # a model of the user's own that never answers
+            except VirtualTimeError as error:  # the user's own model never answers
                 self._take.stopped = str(error)
             finally:
                 self._take.recorder.close()
@@ -121,7 +121,7 @@ class _Run:
 
     def _interrupted(self) -> int:
         if self._take.records:
-            self._say("interrupted: what was recorded so far is kept")
+            self._say("interrupted: the recording so far was written")
             self._list(self._write())
         else:
             self._say("interrupted: nothing was recorded yet")
@@ -163,11 +163,11 @@ class _Run:
         return stack
 
     def _write(self) -> Sequence[Path]:
-        """What can be told from the journal, then all of it to where the user finds it."""
+        """Write the files that are made from the journal, then publish the folder."""
         records = self._take.records
         self._leave(OutFolder.TRANSCRIPT, lambda p: p.write_bytes(transcript(records).encode()))
         if len(records) > 1:
-            # not from the file, which keeps what was said to itself
+            # not from the file, which contains no transcripts
             journal = journal_of(records)
             svg = timeline(journal, self._flow)
             self._leave(OutFolder.TIMELINE, lambda path: path.write_bytes(svg.encode()))
@@ -181,7 +181,7 @@ class _Run:
         return journal_page(journal, self._flow, sound, title=title).encode()
 
     def _leave(self, name: str, write: Callable[[Path], object]) -> bool:
-        """Write one of the files; what does not fit is left out and said at the end."""
+        """Write one of the files. If that fails, the file is left out, and named at the end."""
         path = self._folder.partial / name
         try:
             return bool(write(path))
@@ -202,7 +202,7 @@ class _Run:
 
 
 class _Keeper(logging.Handler):
-    """Keeps warnings and errors for the judgement, off the terminal."""
+    """Collects warnings and errors for the checks, and keeps them off the terminal."""
 
     def __init__(self, log: list[str]) -> None:
         super().__init__(logging.WARNING)

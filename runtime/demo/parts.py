@@ -1,4 +1,4 @@
-"""What a conversation needs from its surroundings, spoken or typed."""
+"""The interface of the components of a conversation, spoken or typed."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,11 +22,11 @@ class Spoken:
 
 
 class AudioOutput(Protocol):
-    """What is needed of an audio output."""
+    """What the demo needs of an audio output."""
 
     @property
     def sounding(self) -> bool:
-        """Whether the agent is heard at this moment."""
+        """Whether the agent's audio is playing now."""
 
     def on(self, event: Any, callback: Any) -> Any:
         """Subscribe to an event of the output."""
@@ -46,22 +46,22 @@ class Stack(Protocol):
         """The keyword arguments of the session."""
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Give the session its microphone and its audio output, before its start."""
+        """Attach the microphone and the audio output to the session, before it starts."""
 
     async def prepare(self, lines: tuple[Line, ...]) -> None:
-        """Have the lines ready, so that none is late."""
+        """Synthesise the lines in advance, so that none is late."""
 
     async def say(self, line: Line) -> float:
-        """Speak the line into the microphone; the conversation time of its end."""
+        """Speak the line into the microphone. Returns the conversation time of its end."""
 
     def heard(self) -> list[Spoken]:
-        """Everything that was heard of the agent so far."""
+        """The agent's audio that was heard so far."""
 
     def write_audio(self, path: Path) -> bool:
-        """Write both voices as a stereo WAV; False where there was no sound."""
+        """Write both voices as a stereo WAV. Returns False if there was no audio."""
 
     async def transcribe_back(self) -> list[str]:
-        """What a listener understood of each utterance of the agent."""
+        """The transcript of each utterance of the agent, from its audio."""
 
     async def aclose(self) -> None:
-        """Close what was opened, after the session's end."""
+        """Close everything, after the end of the session."""

@@ -1,4 +1,4 @@
-"""Waits for the moment at which a line of the script is due."""
+"""Waits until a line of the script is due."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from .script import Cue, Line, When
 
 __all__ = ["Prompter"]
 
-_LOOK = 0.05  # seconds of conversation between two looks
+_LOOK = 0.05  # seconds of conversation between two checks
 
 
 class Prompter:
@@ -21,16 +21,16 @@ class Prompter:
         self._output = output
         self._pace = pace
         self._tools: set[str] = set()
-        self._answered = True  # an utterance of the agent began since the last words of the user
+        self._answered = True  # an utterance of the agent has begun since the user last spoke
         session.on("tool_execution_updated", self._note_tool)
         output.on("playback_started", self._note_answer)
 
     def spoken(self, line: Line) -> None:
-        """The user has come to the end of a line; those with words want an answer."""
+        """The user has finished a line. A line with words needs an answer."""
         self._answered = self._answered and line.ignored
 
     def holds(self, when: When) -> bool:
-        """Whether the situation is there at this moment."""
+        """Whether the situation holds now."""
         sounding = self._output.sounding
         match when:
             case When.SPEAKING:
@@ -43,7 +43,8 @@ class Prompter:
         return listening and self._answered and not (self._tools or sounding)
 
     async def wait_for(self, cue: Cue, *, max_wait: float = 30.0) -> None:
-        """Return when the situation has lasted; TimeoutError after so long in conversation time."""
+        """Wait until the situation has lasted long enough. Raises TimeoutError after this
+        conversation time."""
         began = since = self._pace.now()
         while (now := self._pace.now()) - since < cue.seconds:
             if not self.holds(cue.when):

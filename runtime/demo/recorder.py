@@ -1,4 +1,4 @@
-"""Writes the journal in conversation time, with what was heard and done."""
+"""Writes the journal in conversation time, with notes about audio and tools."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ Listener = Callable[[Mapping[str, Any]], None]
 
 
 class Recorder:
-    """A sink that keeps every record, its time in seconds of conversation, and passes it on."""
+    """A sink that stores every record with its conversation time, and passes it on."""
 
     def __init__(self, pace: Pace, *sinks: Sink) -> None:
         self.records: list[Mapping[str, Any]] = []
@@ -28,7 +28,7 @@ class Recorder:
         self._start = 0.0
 
     def align(self, turn: TurnRuntime) -> None:
-        """Learn at which conversation time the clock of the journal began."""
+        """Set the conversation time at which the clock of the journal began."""
         self._start = self._pace.now() - turn.now * self._pace.speed
 
     def write(self, record: Mapping[str, Any]) -> None:
@@ -46,7 +46,7 @@ class Recorder:
 
 
 class Scribe:
-    """Adds notes to the journal about what was heard and done: the lanes of the timeline."""
+    """Adds notes about audio and tools to the journal, for the lanes of the timeline."""
 
     def __init__(self, session: AgentSession[Any], turn: TurnRuntime, stack: Stack) -> None:
         self._turn = turn
@@ -69,7 +69,7 @@ class Scribe:
         self._turn.note("user_audio", start=start, end=end, text=line.text, line=line.name)
 
     def finish(self) -> None:
-        """Note what has not come to its end."""
+        """Note what has not ended."""
         self._sounds(cut=True)
         for call_id in list(self._calls):
             self._ended(call_id, "unfinished")

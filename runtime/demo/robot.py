@@ -1,4 +1,4 @@
-"""The agent of the demo: a robot in a store, with two tools that take their time."""
+"""The agent of the demo: a robot in a store, with two slow tools."""
 
 from livekit.agents import Agent, ToolError, function_tool
 
@@ -6,7 +6,7 @@ from .pace import Pace
 
 __all__ = ["Robot"]
 
-_STEP = 0.3  # seconds of conversation for a metre, or for a shelf that is looked at
+_STEP = 0.3  # seconds of conversation for each metre, and for each shelf
 _SHELVES = {
     3: "two seven one one eight",
     9: "nine one six one three",

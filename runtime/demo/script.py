@@ -1,4 +1,5 @@
-"""The conversation of the demo, as data: who says what and when, and what is heard."""
+"""The conversation of the demo, as data: the user's lines, when each is due, and the model's
+replies."""
 
 from enum import StrEnum
 
@@ -10,12 +11,12 @@ __all__ = ["CALLS", "CONVERSATION", "FALLBACK", "IGNORED", "RULES", "SOUNDS", "C
 
 
 class When(StrEnum):
-    """The situation that a line waits for; it must last for the cue's seconds."""
+    """The situation that a line waits for. It must last for the seconds of the cue."""
 
-    QUIET = "quiet"  # the agent has answered and listens, no tool runs, nothing sounds
-    SPEAKING = "speaking"  # the agent is heard; a pause starts the count again
-    SILENT_STEP = "silent_step"  # the model is at work, no tool runs, nothing sounds
-    SILENT_TOOL = "silent_tool"  # the preamble was heard, its tool runs, nothing sounds
+    QUIET = "quiet"  # the agent has answered and listens, no tool runs, no audio plays
+    SPEAKING = "speaking"  # the agent is heard; a pause restarts the count
+    SILENT_STEP = "silent_step"  # the model is generating, no tool runs, no audio plays
+    SILENT_TOOL = "silent_tool"  # the preamble was heard, its tool runs, no audio plays
 
 
 @frozen
@@ -28,14 +29,14 @@ class Cue:
 
 @frozen
 class Line:
-    """Something that the user says, or a sound that he makes."""
+    """Something that the user says, or a noise."""
 
     name: str
     text: str
     cue: Cue
     shows: str
-    recorded: str = ""  # the human recording; without one the line is synthesised
-    ignored: bool = False  # the STT reports no words, so that no turn comes of it
+    recorded: str = ""  # the recording; without one the line is synthesised
+    ignored: bool = False  # the STT reports no transcript, so there is no turn
 
 
 SOUNDS = ("um", "uh", "hm", "hmm", "mm", "mmm", "ah", "ha", "ha ha", "haha")
@@ -60,39 +61,39 @@ CONVERSATION = (
         text="Two nine three four zero.",
         recorded="parcel_number",
         cue=Cue(When.QUIET, 0.8),
-        shows="A longer tool call, for the next line to fall into.",
+        shows="A longer tool call, so that the next line comes while it runs.",
     ),
     Line(
         name="interjection",
         text="Is it heavy?",
         cue=Cue(When.SILENT_TOOL, 0.5),
-        shows="The user speaks while a tool runs: no reply is speculated on before the turn ends.",
+        shows="The user speaks while a tool runs: no speculative reply before the turn ends.",
     ),
     Line(
         name="question",
         text="Go somewhere and do something.",
         recorded="go_somewhere",
         cue=Cue(When.QUIET, 0.8),
-        shows="A long answer, for the next two lines to fall into.",
+        shows="A long answer, so that the next two lines come during its playout.",
     ),
     Line(
         name="backchannel",
         text="Oh, I see.",
         cue=Cue(When.SPEAKING, 1.5),
         ignored=True,
-        shows="Speech without content: the agent pauses, then goes on where it was.",
+        shows="A backchannel: the agent pauses, then resumes.",
     ),
     Line(
         name="barge_in",
         text="Stop, please stop now.",
         cue=Cue(When.SPEAKING, 2.0),
-        shows="A real interruption: the rest of the answer is never heard.",
+        shows="A barge-in: the rest of the answer is not played.",
     ),
     Line(
         name="silent_command",
         text="Please come back now.",
         cue=Cue(When.QUIET, 0.8),
-        shows="The model thinks, then calls a tool without a word: a silent step.",
+        shows="The model thinks, then calls a tool without a preamble: a silent step.",
     ),
     Line(
         name="noise",

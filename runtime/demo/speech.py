@@ -27,7 +27,7 @@ class _Voice(Protocol):
 
 
 class UserVoice:
-    """The lines that nobody recorded: the agent's voice, higher, each synthesised once."""
+    """The lines without a recording: the agent's voice at a higher pitch, each synthesised once."""
 
     def __init__(self, voice: _Voice) -> None:
         self._voice = voice
@@ -37,20 +37,20 @@ class UserVoice:
         """Samples at RATE Hz; the first time takes about a tenth of their duration."""
         if text not in self._said:
             slow = np.concatenate(list(self._voice.sentences(text, slower=_HIGHER)))
-            # spoken slower, played faster: the old tempo at a higher pitch
+            # synthesised slower and played faster: the same tempo at a higher pitch
             self._said[text] = resample(slow, round(self._voice.rate * _HIGHER), RATE)
         return self._said[text]
 
 
 def recording(name: str) -> PCM:
-    """The human recording of that name, at RATE Hz."""
+    """The recording with this name, at RATE Hz."""
     path = files(__package__).joinpath("recordings", f"{name}.wav")
     with path.open("rb") as file, wave.open(file) as clip:
         return np.frombuffer(clip.readframes(clip.getnframes()), np.int16)
 
 
 def resample(pcm: PCM, rate: int, to: int) -> PCM:
-    """The same sound at another rate."""
+    """The samples at another rate."""
     if rate == to or not len(pcm):
         return pcm
     resampler = rtc.AudioResampler(rate, to, quality=rtc.AudioResamplerQuality.HIGH)

@@ -1,4 +1,4 @@
-"""A language model of the user's own, instead of the scripted one."""
+"""The user's own language model, instead of the scripted one."""
 
 import asyncio
 import contextlib
@@ -29,10 +29,10 @@ class ModelUnavailable(TurnfsmError):
 
 
 def make_model(name: str) -> llm.LLM[Any]:
-    """A model by its name, with the keys of the environment.
+    """The model with this name, with the keys of the environment.
 
-    ``openai/...`` goes to OPENAI_BASE_URL, or to OpenAI, where OPENAI_API_KEY is set; all else,
-    and without that key ``openai/...`` too, to LiveKit's inference.
+    ``openai/...`` goes to OPENAI_BASE_URL, or to OpenAI, if OPENAI_API_KEY is set. Everything else
+    goes to LiveKit's inference.
     """
     provider, _, model = name.partition("/")
     if not provider or not model:
@@ -53,7 +53,7 @@ def make_model(name: str) -> llm.LLM[Any]:
 
 
 def probe_model(name: str) -> None:
-    """Ask the model for a word; raises ModelUnavailable where none comes."""
+    """Send a short request to the model. Raises ModelUnavailable if there is no answer."""
     try:
         asyncio.run(_first_word(make_model(name)))
     except APIError as error:
@@ -130,7 +130,7 @@ class _Compatible(llm.LLM[Literal["metrics_collected"]]):
 
 
 class _Waiting(llm.LLM[Literal["metrics_collected"]]):
-    """A model that a virtual clock waits for: there its answers take no time."""
+    """A model that the virtual clock waits for: its answers take no virtual time."""
 
     def __init__(self, model: llm.LLM[Any]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The components of a session that speaks: recorded user, models, and the WAV that is written."""
+"""The components of a spoken session: the recorded user, the models, and the WAV to write."""
 
 import asyncio
 from collections.abc import Collection
@@ -21,16 +21,16 @@ from .tts import PiperTTS, PiperVoice
 
 __all__ = ["AudioStack"]
 
-_RECOGNISED = 1.5  # seconds of wall time in which a transcript has come, at any speed
-_GAP = 0.3  # seconds of silence that are no pause: the machine was late
+_RECOGNISED = 1.5  # seconds of wall time after which a transcript has come, at any speed
+_GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 
 class AudioStack:
-    """The components of a session that hears clips and speaks to a recording.
+    """The components of a session whose input is clips, and whose output is recorded.
 
     `options()` are the keyword arguments of the session; `attach()` comes before its start,
-    `aclose()` after its end. `transcriber` stays open until then and may be used for other
-    passages. `false_interruption` is how long a pause waits for a transcript, in wall time.
+    `aclose()` after its end. `transcriber` stays open until then, and can be used for other audio.
+    `false_interruption` is the time for which a pause waits for a transcript, in wall time.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class AudioStack:
 
     @classmethod
     async def load(cls, pace: Pace, ignore: Collection[str] = IGNORED) -> Self:
-        """Loads both models, in a second or two; raises DemoUnavailable where one is missing."""
+        """Load both models, in a second or two. Raises DemoUnavailable if one is missing."""
         bind_wall_clock()
         transcriber = await asyncio.to_thread(Transcriber.load)
         voice = await asyncio.to_thread(PiperVoice.load)
         return cls(pace, transcriber, voice, ignore)
 
     def options(self) -> dict[str, Any]:
-        """What makes an AgentSession offline, scripted and as fast as the pace.
+        """The options for an offline, scripted AgentSession at the given pace.
 
         VAD durations count audio, which is already faster; the other delays count wall time.
         """
@@ -78,28 +78,28 @@ class AudioStack:
                     "false_interruption_timeout": self.false_interruption,
                 },
             },
-            "aec_warmup_duration": None,  # it would swallow what is said into the first speech
+            "aec_warmup_duration": None,  # it would drop speech over the first reply
             "user_away_timeout": None,
         }
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Give the session its microphone and its audio output."""
+        """Attach the microphone and the audio output to the session."""
         session.input.audio = self.input
         session.output.audio = self.output
 
     async def prepare(self, lines: tuple[Line, ...]) -> None:
-        """Synthesise the lines that nobody recorded, so that none is late."""
+        """Synthesise the lines without a recording, so that none is late."""
         for line in lines:
             if not line.recorded:
                 await asyncio.to_thread(self._user.say, line.text)
 
     async def say(self, line: Line) -> float:
-        """Speak the line into the microphone; the conversation time of its end."""
+        """Speak the line into the microphone. Returns the conversation time of its end."""
         pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
         return await self.input.say(pcm)
 
     def heard(self) -> list[Spoken]:
-        """All that was heard of the agent so far."""
+        """The agent's audio that was heard so far."""
         spoken: list[Spoken] = []
         utterance = -1
         for sound, text in zip(self.output.heard, self._texts(), strict=True):
@@ -117,12 +117,12 @@ class AudioStack:
         return True
 
     async def transcribe_back(self) -> list[str]:
-        """What a listener understood of each utterance of the agent."""
+        """The transcript of each utterance of the agent, from its audio."""
         rate = self.tts.sample_rate
         return [await self.transcriber.transcribe(pcm, rate) for pcm in self.output.utterances()]
 
     def _texts(self) -> list[str]:
-        """The words in each sound; an utterance that was paused goes on where it stopped."""
+        """The text of each piece of audio. A paused utterance continues where it stopped."""
         texts: list[str] = []
         utterance, captured, told = -1, bytearray(), 0
         for sound in self.output.heard:
@@ -135,7 +135,7 @@ class AudioStack:
         return texts
 
     async def aclose(self) -> None:
-        """Closes what was opened, models included."""
+        """Close everything, including the models."""
         self.input.close()
         await self.output.aclose()
         await self.tts.aclose()

@@ -18,7 +18,7 @@ __all__ = ["MoonshineSTT", "Recognised"]
 
 @frozen
 class Recognised:
-    """One utterance that the STT got."""
+    """One utterance that the STT has transcribed."""
 
     text: str
     ignored: bool  # the session got an empty transcript
@@ -31,8 +31,8 @@ class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
 
     Args:
         transcriber: The speech model.
-        ignore: Phrases, such as backchannels. A transcript that is one of them is reported as
-            empty: LiveKit then takes it for speech without words.
+        ignore: Phrases, such as backchannels. If a transcript is one of them, it is reported as
+            empty.
 
     Example::
 

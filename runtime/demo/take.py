@@ -20,14 +20,14 @@ from .view import View
 
 __all__ = ["Take", "hold"]
 
-_MAX_WAIT = 30.0  # seconds of conversation in which the situation for a line comes
-_OCCASION = 12.0  # the same where it may never come
+_MAX_WAIT = 30.0  # seconds of conversation within which the situation for a line occurs
+_OCCASION = 12.0  # the same if it may never occur
 
 
 @define
 class Take:
-    """The recordings of a conversation; filled while it runs, so that those of an interrupted one
-    are kept."""
+    """The recordings of a conversation. They are filled while it runs, so that an interrupted run
+    has them."""
 
     recorder: Recorder
     scripted: bool
@@ -35,7 +35,7 @@ class Take:
     history: Sequence[Any] = ()
     position: int = 0
     stopped: str = ""  # why it did not finish
-    transcribed: list[str] | None = None  # None: there was no sound
+    transcribed: list[str] | None = None  # None: there was no audio
     log: list[str] = field(factory=list)
 
     @property
@@ -50,7 +50,7 @@ class Take:
 
     @property
     def committed(self) -> list[Mapping[str, Any]]:
-        """The records of the user's turns that were taken."""
+        """The records of the user's turns that were committed."""
         return [
             record
             for record in self.records
@@ -62,7 +62,7 @@ class Take:
         return [record for record in self.records if record.get("note") == kind]
 
     def messages(self, role: str) -> list[str]:
-        """What the history has of the user or of the assistant."""
+        """The messages of the user or the assistant in the history."""
         return [
             item.text_content or ""
             for item in self.history
@@ -71,7 +71,7 @@ class Take:
 
 
 async def hold(stack: Stack, flow: Flow, take: Take, view: View) -> None:
-    """Let the user say all lines to a session that the flow governs."""
+    """Play all lines of the user to a session that the flow governs."""
     take.model = stack.llm
     session: TurnSession[Any] = TurnSession(
         **stack.options(), flow=flow, sinks=[take.recorder], proof="warn"
@@ -108,7 +108,7 @@ async def _converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter
 
 
 async def _occasion(line: Line, prompter: Prompter) -> bool:
-    """Whether the situation comes; a model with its own words may never make it."""
+    """Whether the situation occurs. With a model that is not scripted it may not."""
     max_wait = _MAX_WAIT if line.cue.when is When.QUIET else _OCCASION
     try:
         await prompter.wait_for(line.cue, max_wait=max_wait)

@@ -1,7 +1,7 @@
 """The same conversation without sound or models: a typed user and estimated durations.
 
-It is meant for a loop in virtual time (`turnfsm.testing.run`), where it takes no time; on an
-ordinary loop it takes as long as speech would.
+On a loop in virtual time (`turnfsm.testing.run`) it takes no time; on an ordinary loop it takes as
+long as speech.
 """
 
 import asyncio
@@ -47,12 +47,12 @@ class TextStack:
 
     @classmethod
     async def load(cls, pace: Pace) -> Self:
-        """Loads no model; lets the times of LiveKit's events follow a virtual clock."""
+        """Load no model, and let the times of LiveKit's events follow a virtual clock."""
         bind_wall_clock()
         return cls(pace)
 
     def options(self) -> dict[str, Any]:
-        """What makes an AgentSession scripted, with the delays of the spoken conversation."""
+        """The options for a scripted AgentSession with the delays of the spoken conversation."""
         return {
             "stt": ScriptedSTT(self._user),
             "llm": self.llm,
@@ -72,7 +72,7 @@ class TextStack:
         }
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Give the session its microphone and its audio output."""
+        """Attach the microphone and the audio output to the session."""
         self._input.start(asyncio.get_running_loop().time() - self.pace.now())
         session.input.audio = self._input
         session.output.audio = self.output
@@ -81,7 +81,7 @@ class TextStack:
         """Nothing is synthesised in advance."""
 
     async def say(self, line: Line) -> float:
-        """Speak the line into the microphone; the conversation time of its end."""
+        """Speak the line into the microphone. Returns the conversation time of its end."""
         now = self.pace.now()
         seconds = max(_SHORTEST, _WORD * len(line.text.split()))
         if line.ignored:
@@ -92,17 +92,17 @@ class TextStack:
         return self.pace.now()
 
     def heard(self) -> list[Spoken]:
-        """All that was heard of the agent so far."""
+        """The agent's audio that was heard so far."""
         start = asyncio.get_running_loop().time() - self.pace.now()
         return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]
 
     def write_audio(self, path: Path) -> bool:
-        """There is no sound."""
+        """There is no audio to write."""
         return False
 
     async def transcribe_back(self) -> list[str]:
-        """Nothing sounded."""
+        """There is no audio to transcribe."""
         return []
 
     async def aclose(self) -> None:
-        """Nothing was opened."""
+        """There is nothing to close."""

@@ -16,7 +16,7 @@ _MODEL_FILES = ("encoder_model.ort", "decoder_model_merged.ort", "tokenizer.bin"
 
 
 class Transcriber:
-    """Speech to text, one passage at a time, in a thread of its own. Make one with `load`.
+    """Speech to text, one utterance at a time, in its own thread. Make one with `load`.
 
     Args:
         model: The loaded model.
@@ -41,17 +41,17 @@ class Transcriber:
         moonshine = import_extra("moonshine_voice", "STT")
         folder = Path(str(moonshine.get_assets_path())) / "tiny-en"
         require_files(folder, _MODEL_FILES, "STT", "moonshine-voice==0.1.0")
-        # threshold 0 switches the model's own VAD off: it would make words of the leading noise
+        # threshold 0 turns off the model's own VAD, which would transcribe the leading noise
         options = {"vad_threshold": "0.0"}
         return cls(moonshine.Transcriber(str(folder), moonshine.ModelArch.TINY, options=options))
 
     async def transcribe(self, pcm: PCM, rate: int) -> str:
-        """What was said in at most half a minute of mono samples at `rate` Hz."""
+        """Transcribe at most half a minute of mono samples at `rate` Hz."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._worker, self._transcribe, pcm, rate)
 
     async def aclose(self) -> None:
-        """Ends the thread and frees the model."""
+        """End the thread, and free the model."""
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
         self._model.close()
 

@@ -12,13 +12,13 @@ _KINDS = ("user_audio", "agent_audio", "tool")
 
 
 def transcript(records: Iterable[Mapping[str, Any]]) -> str:
-    """Who said what and when, and what the tools did, in the order in which it began."""
+    """What was said and what the tools did, in the order in which it began, with times."""
     lines = [(_began(r), r["seq"], told(r)) for r in records if r.get("note") in _KINDS]
     return "".join(f"{began:7.2f} s  {text}\n" for began, _, text in sorted(lines))
 
 
 def told(record: Mapping[str, Any]) -> str:
-    """One of them as a line, without its time."""
+    """One entry as a line, without its time."""
     data = record["data"]
     match record["note"]:
         case "user_audio":

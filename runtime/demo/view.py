@@ -1,4 +1,4 @@
-"""What is shown while a conversation runs: a panel on a terminal, lines elsewhere."""
+"""Shows a running conversation: as a panel on a terminal, otherwise as lines."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class View(Protocol):
     """Shows the records of a journal as they are written."""
 
     def attach(self, turn: TurnRuntime, pace: Pace) -> None:
-        """Learn whose records they are, before the first one."""
+        """Set the session of the records, before the first one."""
 
     def show(self, record: Record) -> None:
-        """Take one record."""
+        """Show one record."""
 
     async def close(self) -> None:
-        """Nothing more will come."""
+        """There are no more records."""
 
 
 class Lines:
-    """One line for each thing that is worth one."""
+    """Prints one line for each relevant record."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -57,11 +57,11 @@ class Lines:
             self._console.out(f"{record['t']:7.2f} s  {text}", highlight=False)
 
     async def close(self) -> None:
-        """Every line is out."""
+        """All lines were printed."""
 
 
 class Screen:
-    """A panel that is drawn again several times a second."""
+    """A panel that is redrawn several times a second."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False)

@@ -1,4 +1,4 @@
-"""Text as bare words, and how many of them were recognised wrongly."""
+"""Normalises text to words, and counts recognition errors."""
 
 import re
 
@@ -31,7 +31,8 @@ _SAME = {"ok": "okay", "metre": "meter", "metres": "meters", "mhm": "mmhmm"}
 
 @frozen
 class WordErrors:
-    """Edits (substitutions, insertions, deletions) that turn what was said into what was heard."""
+    """The edits (substitutions, insertions, deletions) between the text that was said and its
+    transcript."""
 
     edits: int
     said: int

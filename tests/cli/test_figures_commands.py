@@ -62,7 +62,7 @@ def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("why", str(journal), "--longer-than", "60") == 0
     assert capsys.readouterr().out == "no silence of more than 60 s\n"
     assert run("why", str(journal), "--at", "60") == 2
-    assert "give --at a moment before" in capsys.readouterr().err
+    assert "give --at a time before" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

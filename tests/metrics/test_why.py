@@ -130,7 +130,7 @@ CASES: dict[str, tuple[Callable[[], Journal], str]] = {
     "llm": (_slow_model, "the model was asked at 2.10 s, nothing has come"),
     "tts": (_slow_voice, "the first text came at 2.10 s, no audio has come"),
     "output": (_slow_output, "the first audio came at 2.20 s, the output has not begun"),
-    "vad": (_no_vad, "the VAD failed (RuntimeError) at 4.10 s: speech is not detected any more"),
+    "vad": (_no_vad, "the VAD failed (RuntimeError) at 4.10 s: speech is no longer detected"),
     "no_audio": (_no_audio, "no audio of the user has come since 3.60 s"),
     "endpointing": (_endpointing, "it is not decided whether the user's turn has ended"),
     "application": (_application, "the turn of 2.10 s is in on_user_turn_completed"),

@@ -37,8 +37,8 @@ def test_the_table_of_rooms_has_each_step_and_how_busy_the_machine_was() -> None
     assert "holds" in text
     assert "a reason" in text
     assert "up to 3 % of the machine" in text
-    assert "stock: 4 rooms held, 2.0 a core; more were not tried." in text
-    assert "turn: 0 rooms held, 0.0 a core; at 4 a reason." in text
+    assert "stock: 4 rooms, 2.0 a core; more were not tried." in text
+    assert "turn: 0 rooms, 0.0 a core; with 4, a reason." in text
 
 
 def test_a_table_of_the_page_is_replaced_and_the_other_one_stays(
