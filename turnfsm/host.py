@@ -10,7 +10,7 @@ Example::
     from turnfsm import load_flow
     from turnfsm.host import Host, Settings, govern
 
-    class Chat(Host):  # with `say`, `tell`, `add_cancelled_output`, `add_words` and `hang_up`
+    class Chat(Host):  # with `say` and `add_user_message`
         def __init__(self):
             super().__init__()
             flow = load_flow("turn")
@@ -19,7 +19,7 @@ Example::
 
     chat = Chat()
     chat.start()
-    chat.typed("Good morning.")
+    chat.user_typed("Good morning.")
 """
 
 from turnfsm.fsm.agenda import Item, Part
@@ -46,24 +46,23 @@ from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.conversation.waits import TurnWaitsLong
 from turnfsm.runtime.host.agent import Host
-from turnfsm.runtime.host.calls import FINAL, Caller, Calls, MadeCall
+from turnfsm.runtime.host.calls import FINAL, Calls, OpenCall
 from turnfsm.runtime.host.errors import SpeechInterrupted
 from turnfsm.runtime.host.output import PausableOutput
-from turnfsm.runtime.host.reply import Reply, Speaker
+from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.request import request
-from turnfsm.runtime.host.turns import Turn, commit
+from turnfsm.runtime.host.turns import Turn
 
 __all__ = [
     "FINAL",
     "Agent",
-    "Caller",
     "Calls",
     "Conductor",
     "End",
     "FalseInterruption",
     "Host",
     "Item",
-    "MadeCall",
+    "OpenCall",
     "Output",
     "Part",
     "PausableOutput",
@@ -75,7 +74,6 @@ __all__ = [
     "Settings",
     "Setup",
     "Source",
-    "Speaker",
     "Speech",
     "SpeechInterrupted",
     "Step",
@@ -84,7 +82,6 @@ __all__ = [
     "TurnLimitReached",
     "TurnWaitsLong",
     "UserTurn",
-    "commit",
     "govern",
     "on_interruption",
     "once",

@@ -5,7 +5,6 @@ pace of a reader. Tools run meanwhile, and the user may type at any time.
 """
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -19,7 +18,7 @@ from turnfsm.host import (
     FINAL,
     Host,
     Item,
-    MadeCall,
+    OpenCall,
     Part,
     PausableOutput,
     Reply,
@@ -103,18 +102,18 @@ class Chat(Host):
         self.start()
         async for line in self._reader:
             if words := line.decode().strip():
-                self.typed(words)
+                self.user_typed(words)
         await self.aclose()
         self._writer.close()
 
-    def add_words(self, words: str) -> str:
+    def add_user_message(self, words: str) -> str:
         return self._add("utterance", Message("user", words))
 
     def hang_up(self) -> None:
         self.tasks.start(self._hang_up())
 
     async def _hang_up(self) -> None:
-        await self.all_said()
+        await self.replies_finished()
         self._reader.feed_eof()
 
     # -- a step of a reply
@@ -140,20 +139,16 @@ class Chat(Host):
             if shown:
                 self.playout(begins=False)
                 self._add("said", Message("agent", " ".join(shown)))
-            self.step_over(step)
+            self.step_finished(step)
 
     async def _answer(self, reply: Reply) -> str:
         answer = await self._model(self._messages(reply))
         self.conductor.tokens_received()
         self.conductor.calls_received(reply, len(answer.calls))
         for call in answer.calls:
-            arguments, tool = json.dumps(dict(call.arguments)), self._tools[call.tool]
             id = f"call_{len(self._items)}"
-            self._add("call", Message("agent", f"{call.tool} {arguments}"), id)
-            made = self.calls.add(id, call.tool, arguments, reply, tool)
-            if await self.calls.begin(made):
-                work = partial(self._work, made, partial(tool, **call.arguments))
-                self.tasks.start(self.calls.run(made, work))
+            self._add("call", Message("agent", f"{call.tool} {dict(call.arguments)}"), id)
+            await self.calls.make(id, call.tool, call.arguments, reply, self._tools[call.tool])
         return answer.text
 
     def _messages(self, reply: Reply) -> list[Message]:
@@ -169,12 +164,9 @@ class Chat(Host):
 
     # -- tools
 
-    async def _work(self, call: MadeCall, work: Tool) -> None:
-        await self.calls.settle(call, "result", await work())
-
-    async def tell(self, call: MadeCall) -> None:
+    async def add_result(self, call: OpenCall) -> None:
         self._add("result", Message("tool", call.result), call.result_id)
-        self.calls.told(call)
+        self.calls.result_added(call)
 
     def add_cancelled_output(self, call: str, text: str) -> None:
         self._add("result", Message("tool", text), call + FINAL)

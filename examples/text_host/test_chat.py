@@ -10,7 +10,7 @@ import pytest
 from chat import Answer, Call, Chat, Message
 
 from turnfsm import Flow, HostError, load_flow, parse_flow
-from turnfsm.host import on_interruption
+from turnfsm.host import on_interruption, once
 from turnfsm.testing import PermutedLoop, VirtualLoop, run
 from turnfsm.testing.conformance import TALKS, Played, Step, Talk, Tool, judge
 
@@ -155,7 +155,7 @@ def flow_of(text: str) -> Flow:
     return flow
 
 
-BOOK = Answer(calls=[Call("book", {"table": 4})])
+BOOK = Answer(calls=(Call("book", {"table": 4}),))
 
 
 def test_a_line_interrupts_behind_the_sentence_that_is_shown() -> None:
@@ -183,6 +183,27 @@ def test_the_model_reads_that_a_tool_has_failed() -> None:
         flow=load_flow("turn"),
     )
     assert [line for _, line in user.seen] == ["It is taken."]
+
+
+def test_an_identical_call_gets_the_result_of_the_first_without_running() -> None:
+    """The model makes both in one step; the tool is marked with `once`."""
+    booked: list[int] = []
+
+    @once
+    async def book(table: int) -> str:
+        await asyncio.sleep(1.0)
+        booked.append(table)
+        return "it is booked"
+
+    user, _ = talk_to(
+        [(1.0, types("book"))],
+        9.0,
+        model=scripted({"it is booked": Answer("Done."), "book": Answer(calls=BOOK.calls * 2)}),
+        tools={"book": book},
+        flow=load_flow("turn"),
+    )
+    assert booked == [4]
+    assert [line for _, line in user.seen] == ["Done."]
 
 
 def test_a_user_who_leaves_ends_what_runs() -> None:

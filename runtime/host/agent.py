@@ -21,10 +21,10 @@ from turnfsm.runtime.conversation.ports import (
     UserTurn,
 )
 
-from .calls import Calls, MadeCall
+from .calls import Calls, OpenCall
 from .reply import Reply
 from .tasks import Tasks
-from .turns import Turn, commit
+from .turns import Turn, commit_turn
 
 __all__ = ["Host"]
 
@@ -87,13 +87,14 @@ class Host:
     async def say(self, reply: Reply, step: Step) -> None:
         """Ask the model, unless the reply has a `text`, and play what it says. Or begin to.
 
-        `step_over` follows, also if the step was interrupted. If something fails, set
+        `step_finished` follows, also if the step was interrupted. If something fails, set
         `Reply.failed` first.
         """
         raise NotImplementedError
 
-    async def tell(self, call: MadeCall) -> None:
-        """Add the result of a call, `call.result`, to the conversation. `Calls.told` follows."""
+    async def add_result(self, call: OpenCall) -> None:
+        """Add `call.result` to the conversation, under the id `call.result_id`.
+        `Calls.result_added` follows."""
         raise NotImplementedError
 
     def add_cancelled_output(self, call: str, text: str) -> None:
@@ -101,7 +102,7 @@ class Host:
         `ToolCalls.late_result` follows."""
         raise NotImplementedError
 
-    def add_words(self, words: str) -> str:
+    def add_user_message(self, words: str) -> str:
         """Add a message of the user to the conversation, and return its id."""
         raise NotImplementedError
 
@@ -109,18 +110,18 @@ class Host:
         """Close after all queued speech."""
         raise NotImplementedError
 
-    def cut(self, reply: Reply) -> None:
+    def interrupt_step(self, reply: Reply) -> None:
         """The step of a reply is interrupted: cancel the task that runs `say`."""
         if reply.task is not None:
             reply.task.cancel()
 
-    def may_cut(self, reply: Reply) -> bool:
+    def may_interrupt(self, reply: Reply) -> bool:
         """Whether the user may interrupt a reply now."""
         return True
 
     # -- what happens
 
-    def typed(self, words: str) -> None:
+    def user_typed(self, words: str) -> None:
         """The user has typed a line. That is like a voice that begins and ends at once."""
         conductor = self.conductor
         conductor.user_started()
@@ -173,7 +174,7 @@ class Host:
             conductor.turn_task_ended(turn)
         return reply
 
-    async def all_said(self) -> None:
+    async def replies_finished(self) -> None:
         """Wait until all replies have ended."""
         await self.conductor.until(lambda: all(reply.finished for reply in self._replies))
 
@@ -185,7 +186,7 @@ class Host:
         else:
             self.conductor.playout_finished()
 
-    def step_over(self, step: Step) -> None:
+    def step_finished(self, step: Step) -> None:
         """Nothing more of a step is heard, and what was heard is in the conversation."""
         if step is not self.step:
             return
@@ -196,13 +197,13 @@ class Host:
             self.conductor.reply_heard(reply.id, whole=whole)
         self.conductor.floor_released(reply)
         if reply.interrupted or not reply.calls:
-            self.go_on(reply)
+            self.continue_reply(reply)
 
-    def go_on(self, reply: Reply) -> None:
+    def continue_reply(self, reply: Reply) -> None:
         """A reply waits for no result any more: it says the results, or ends."""
         if reply.finished or self.conductor.floor.holds(reply):
             return  # after its step has returned the floor
-        if reply.goes_on and not reply.interrupted:
+        if reply.continues and not reply.interrupted:
             reply.task = self.tasks.start(self._run(reply))
         else:
             reply.end()
@@ -227,7 +228,7 @@ class Host:
         if reply.over:
             reply.end()
             return
-        reply.goes_on = reply.failed = False
+        reply.continues = reply.failed = False
         await self.say(reply, conductor.floor_taken(self, reply, self.output))
 
     # -- the ports
@@ -264,8 +265,8 @@ class Host:
     def take_turn(self, turn: UserTurn) -> None:
         """A turn of the user is complete, or was deferred: answer it if the flow allows that."""
         assert isinstance(turn, Turn)
-        if commit(self.conductor, self.owner, turn):
-            self.ask(self.new_reply(), turn, self.add_words(turn.new_transcript))
+        if commit_turn(self.conductor, self.owner, turn):
+            self.ask(self.new_reply(), turn, self.add_user_message(turn.new_transcript))
 
     @property
     def deciding(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -16,8 +17,9 @@ from turnfsm.runtime.conversation.tool_calls import Result
 
 from .errors import SpeechInterrupted
 from .reply import Reply
+from .tasks import Tasks
 
-__all__ = ["FINAL", "Caller", "Calls", "MadeCall"]
+__all__ = ["FINAL", "CallHost", "Calls", "OpenCall"]
 
 FINAL = "_final"
 """The suffix of a call's id for a result that comes separately from its step."""
@@ -27,7 +29,7 @@ TOO_LONG = "cancelled: the call has run for longer than {seconds:g} s"
 
 
 @attrs.define(eq=False)
-class MadeCall:
+class OpenCall:
     """A tool call of the model whose result is not in the conversation yet.
 
     Attributes:
@@ -37,7 +39,7 @@ class MadeCall:
         of: What the host itself keeps of it.
         result: What the tool has given, or what the model reads instead.
         ended: It has a result, or has failed, or was cancelled.
-        says: The result must be delivered to the user.
+        deliver: The result must be delivered to the user.
         late: The model was told that the call is still running; its result comes separately.
     """
 
@@ -49,7 +51,7 @@ class MadeCall:
     of: Any = None
     result: Any = None
     ended: bool = False
-    says: bool = False
+    deliver: bool = False
     late: bool = False
     task: asyncio.Future[None] | None = None
 
@@ -59,15 +61,16 @@ class MadeCall:
         return self.id + FINAL if self.late else self.id
 
 
-class Caller(Agent, Protocol):
+class CallHost(Agent, Protocol):
     """What calls need from their host."""
 
     conductor: Conductor
+    tasks: Tasks
 
-    async def tell(self, call: MadeCall) -> None:
-        """Add the result of a call to the conversation; `Calls.told` follows."""
+    async def add_result(self, call: OpenCall) -> None:
+        """Add the result of a call to the conversation; `Calls.result_added` follows."""
 
-    def go_on(self, reply: Reply) -> None:
+    def continue_reply(self, reply: Reply) -> None:
         """A reply waits for no result any more."""
 
 
@@ -84,22 +87,22 @@ class Calls:
 
     unknown = "call this while it runs"
 
-    def __init__(self, host: Caller) -> None:
+    def __init__(self, host: CallHost) -> None:
         self.host = host
-        self.open: dict[str, MadeCall] = {}
-        self._told: set[str] = set()
+        self.open: dict[str, OpenCall] = {}
+        self._added: set[str] = set()
 
     def add(
         self, id: str, name: str, arguments: str, reply: Reply, tool: object = None
-    ) -> MadeCall:
+    ) -> OpenCall:
         """The model has made this call in the step of a reply, which waits for it. The arguments
-        are as in `MadeCall`."""
-        call = MadeCall(id, reply, name, arguments, tool)
+        are as in `OpenCall`."""
+        call = OpenCall(id, reply, name, arguments, tool)
         reply.calls.add(id)
         self.open[id] = call
         return call
 
-    async def begin(self, call: MadeCall) -> bool:
+    async def begin(self, call: OpenCall) -> bool:
         """The tool is about to run. Call `run` if this returns True. Otherwise the call has a
         result without that: the result of an identical call, say.
 
@@ -110,20 +113,20 @@ class Calls:
         if tools.waits_for_identical(*made, call.tool):
             await conductor.until(lambda: not tools.waits_for_identical(*made, call.tool))
         refused = await conductor.before_call(call.id, *made)
-        known = tools.identical(call.id, *made, call.tool, self._told)
+        known = tools.identical(call.id, *made, call.tool, self._added)
         if known is not None:
             refused = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
         if refused is not None:
             conductor.call_begun(call.id)
-            call.result, call.says = refused, True
-            await self.host.tell(call)
+            call.result, call.deliver = refused, True
+            await self.host.add_result(call)
             return False
         tools.started(call.id, *made[:2], call.reply, self.host, call.tool)
         conductor.call_begun(call.id)
         return True
 
     async def run(
-        self, call: MadeCall, work: Callable[[], Awaitable[None]], limit: float = 0.0
+        self, call: OpenCall, work: Callable[[], Awaitable[None]], limit: float = 0.0
     ) -> None:
         """Run the tool of a call that has begun, if the user need not confirm it, or has done so.
 
@@ -136,7 +139,7 @@ class Calls:
         try:
             refused = await made.allowed() if made is not None else None
             if made is not None and refused is not None:
-                await self.settle(call, "error", refused, says=not made.said_otherwise)
+                await self.settle(call, "error", refused, deliver=not made.said_otherwise)
                 return
             call.task = task = asyncio.ensure_future(work())
             done, _ = await asyncio.wait({task}, timeout=limit or None)
@@ -152,44 +155,71 @@ class Calls:
             self._given_up(call)
             raise
 
+    async def make(
+        self,
+        id: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        reply: Reply,
+        tool: Callable[..., Awaitable[Any]],
+    ) -> None:
+        """The model has made a call in the step of a reply: run a tool in a task.
+
+        Args:
+            tool: Gets the arguments, and returns the result.
+        """
+        call = self.add(id, name, json.dumps(dict(arguments)), reply, tool)
+
+        async def work() -> None:
+            await self.settle(call, "result", await tool(**arguments))
+
+        if await self.begin(call):
+            self.host.tasks.start(self.run(call, work))
+
     async def settle(
-        self, call: MadeCall, how: End, result: Any, *, says: bool = True, output: str | None = None
+        self,
+        call: OpenCall,
+        how: End,
+        result: Any,
+        *,
+        deliver: bool = True,
+        output: str | None = None,
     ) -> None:
         """A call has ended. Only the first time counts.
 
         Args:
             result: What the tool has given, or what the model is to read instead.
-            says: The result must be delivered to the user, if there is one.
+            deliver: The result must be delivered to the user, if there is one.
             output: The result as text.
         """
         if call.ended:
             return
         conductor, tools = self.host.conductor, self.host.conductor.tools
-        call.ended, call.result, call.says = True, result, bool(result) and says
+        call.ended, call.result, call.deliver = True, result, bool(result) and deliver
         call.late = tools.was_answered(call.id)
         if call.late:
-            tools.late_result(Result(call.id, not call.says))
+            tools.late_result(Result(call.id, not call.deliver))
         tools.ended(
             call.id, how, str(result) if output is None else output, result_id=call.result_id
         )
         if not call.late:
-            tools.given([Result(call.id, not call.says)])
-            if call.says and not self._runs_for(call.reply):
+            tools.given([Result(call.id, not call.deliver)])
+            if call.deliver and not self._runs_for(call.reply):
                 conductor.reply_began(call.reply)  # it follows when all have their results
         if conductor.keeping is not None:
             conductor.keeping.call_ended()
             await conductor.after_call()
-        await self.host.tell(call)
+        await self.host.add_result(call)
 
-    def told(self, call: MadeCall) -> None:
+    def result_added(self, call: OpenCall) -> None:
         """The result of a call is in the conversation."""
         self.open.pop(call.id, None)
         if not call.late:
-            self.host.conductor.tools.committed([Result(call.id, not call.says)])
-        self._told.add(call.result_id)
+            self.host.conductor.tools.committed([Result(call.id, not call.deliver)])
+        self._added.add(call.result_id)
         self._no_longer_awaited(call)
 
-    async def failed(self, call: MadeCall, error: Exception) -> None:
+    async def failed(self, call: OpenCall, error: Exception) -> None:
         """The tool has raised an error, which the model reads. Override it to report the error."""
         await self.settle(call, "error", f"it failed: {error}")
 
@@ -228,12 +258,12 @@ class Calls:
         """Continue without these calls: the model is told that they are still running."""
         for id in calls:
             if (call := self.open.get(id)) is not None and self.host.conductor.tools.may_answer(id):
-                call.says = True
+                call.deliver = True
                 self._no_longer_awaited(call)
 
     # -- inside
 
-    async def _over(self, call: MadeCall, task: asyncio.Future[None], why: str) -> None:
+    async def _over(self, call: OpenCall, task: asyncio.Future[None], why: str) -> None:
         """The tool has ended. Its result may still come."""
         made = self.host.conductor.tools.get(call.id)
         if task.cancelled():
@@ -248,7 +278,7 @@ class Calls:
         calls = (self.open.get(id) for id in reply.calls)
         return any(call is not None and not call.ended for call in calls)
 
-    def _given_up(self, call: MadeCall) -> None:
+    def _given_up(self, call: OpenCall) -> None:
         """The task that runs the call was cancelled. Whoever has done so tells the model."""
         self.open.pop(call.id, None)
         if not call.ended and not self.host.conductor.turn.closed:
@@ -258,10 +288,10 @@ class Calls:
             tools.committed([Result(call.id, empty=True)])
             self._no_longer_awaited(call)
 
-    def _no_longer_awaited(self, call: MadeCall) -> None:
+    def _no_longer_awaited(self, call: OpenCall) -> None:
         reply = call.reply
         if call.id in reply.calls:
             reply.calls.discard(call.id)
-            reply.goes_on |= call.says
+            reply.continues |= call.deliver
             if not reply.calls:
-                self.host.go_on(reply)
+                self.host.continue_reply(reply)

@@ -11,21 +11,21 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.ports import Source
 
-__all__ = ["Reply", "Speaker"]
+__all__ = ["Reply", "ReplyHost"]
 
 
-class Speaker(Protocol):
+class ReplyHost(Protocol):
     """What a reply needs from its host."""
 
     conductor: Conductor
 
-    def may_cut(self, reply: Reply) -> bool:
+    def may_interrupt(self, reply: Reply) -> bool:
         """Whether a reply may be interrupted now, apart from its holds."""
 
-    def cut(self, reply: Reply) -> None:
+    def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the step that is being said."""
 
-    def step_over(self, step: Step) -> None:
+    def step_finished(self, step: Step) -> None:
         """Nothing more of a step is heard."""
 
 
@@ -38,18 +38,18 @@ class Reply:
         instructions: What the model should say, if the conversation has asked for the reply.
         of: What the host itself keeps of it.
         calls: The ids of its tool calls whose results are not in the conversation yet.
-        goes_on: Its last step has made calls whose results must be said.
+        continues: Its last step has made calls whose results must be said.
         failed: An error has ended its last step.
         task: Requests and says its step.
     """
 
     id: str
-    _host: Speaker = attrs.field(repr=False)
+    _host: ReplyHost = attrs.field(repr=False)
     text: str | None = None
     instructions: str | None = None
     of: Any = attrs.field(default=None, repr=False)
     calls: set[str] = attrs.field(factory=set)
-    goes_on: bool = False
+    continues: bool = False
     interrupted: bool = False
     finished: bool = False
     failed: bool = False
@@ -64,7 +64,7 @@ class Reply:
     @property
     def interruptible(self) -> bool:
         """It may be interrupted now."""
-        return not self._holds and self._host.may_cut(self)
+        return not self._holds and self._host.may_interrupt(self)
 
     def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
         """Interrupt it, and its step if that holds the floor."""
@@ -74,7 +74,7 @@ class Reply:
         said = self._host.conductor.floor.holds(self)
         self._host.conductor.speech_interrupted(self, source)
         if said:
-            self._host.cut(self)
+            self._host.interrupt_step(self)
 
     def hold(self, on: bool) -> None:
         """Disallow interruptions until this hold is released."""
@@ -90,4 +90,4 @@ class Reply:
             self.finished = True
             conductor.speech_finished(self, failed=self.failed)
         elif step and conductor.floor.step is not None and conductor.floor.holds(self):
-            self._host.step_over(conductor.floor.step)
+            self._host.step_finished(conductor.floor.step)

@@ -6,7 +6,7 @@ import attrs
 
 from turnfsm.runtime.conversation.conductor import Conductor
 
-__all__ = ["Turn", "commit"]
+__all__ = ["Turn", "commit_turn"]
 
 
 @attrs.define(eq=False)
@@ -22,7 +22,7 @@ class Turn:
     restored: bool = False
 
 
-def commit(conductor: Conductor, owner: str, turn: Turn) -> bool:
+def commit_turn(conductor: Conductor, owner: str, turn: Turn) -> bool:
     """A turn of the user is complete. Ask the flow whether it may be answered now.
 
     Args:

@@ -21,7 +21,7 @@ from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.ports import Report, Settings, UserTurn
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.host.agent import Host
-from turnfsm.runtime.host.calls import MadeCall
+from turnfsm.runtime.host.calls import OpenCall
 from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.turns import Turn
 
@@ -124,11 +124,11 @@ class PipecatAgent(Host):
         await self.say_frame(frame)
         await self.say_frame(end)
 
-    def cut(self, reply: Reply) -> None:
+    def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the pipeline; that ends the request, too."""
         self.tasks.start(self.push(InterruptionFrame()))
 
-    def may_cut(self, reply: Reply) -> bool:
+    def may_interrupt(self, reply: Reply) -> bool:
         """While a reply has the floor, the strategy that started the user's turn may forbid it."""
         if _stays_whole(reply):
             return False
@@ -142,7 +142,7 @@ class PipecatAgent(Host):
         """End the pipeline, after everything that was pushed before."""
         self.tasks.start(self.push(EndWorkerFrame()))
 
-    async def tell(self, call: MadeCall) -> None:
+    async def add_result(self, call: OpenCall) -> None:
         """Give the result to Pipecat."""
         await self.calls.give(call)
 
@@ -188,21 +188,21 @@ class PipecatAgent(Host):
         if (step := self.step) is not None and step.id == id:
             self.conductor.calls_received(step.speech, calls)
 
-    def step_ended(self, id: str) -> None:
+    def step_played(self, id: str) -> None:
         """A step was played to the end, or was interrupted and its `InterruptionFrame` follows."""
         if (step := self.step) is not None and step.id == id and not step.speech.interrupted:
-            self.step_over(step)
+            self.step_finished(step)
 
-    def step_over(self, step: Step) -> None:
+    def step_finished(self, step: Step) -> None:
         """Nothing more of a step is heard, and what was heard is in the context."""
         self.note_messages()
-        super().step_over(step)
+        super().step_finished(step)
 
     def interrupted(self) -> None:
         """An interruption has passed through the whole pipeline."""
         self.cut_off()
         if (step := self.step) is not None and step.speech.interrupted:
-            self.step_over(step)
+            self.step_finished(step)
 
     def cut_off(self) -> None:
         """An interruption is on its way through the pipeline, perhaps one that the flow did not
@@ -224,7 +224,7 @@ class PipecatAgent(Host):
             return
         step.speech.failed = True
         if failure.part == "llm" and self._begun != step.id:
-            self.step_over(step)  # it produces no more frames
+            self.step_finished(step)  # it produces no more frames
 
     def note_messages(self) -> None:
         """Write the new messages into the journal."""

@@ -14,7 +14,7 @@ from pipecat.frames.frames import FunctionCallResultProperties
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.utils.errors import ErrorCategory
 
-from turnfsm.runtime.host.calls import Caller, Calls, MadeCall
+from turnfsm.runtime.host.calls import CallHost, Calls, OpenCall
 from turnfsm.runtime.host.reply import Reply
 
 from .requests import content_of
@@ -54,7 +54,7 @@ class PipecatCalls(Calls):
         "register its function with governor.register_function(...), and call this while it runs"
     )
 
-    def __init__(self, host: Caller) -> None:
+    def __init__(self, host: CallHost) -> None:
         super().__init__(host)
         self._made: set[str] = set()
         self.tools: dict[str | None, object] = {}
@@ -99,7 +99,7 @@ class PipecatCalls(Calls):
 
         return run
 
-    async def failed(self, call: MadeCall, error: Exception) -> None:
+    async def failed(self, call: OpenCall, error: Exception) -> None:
         """Tell the model that the tool has failed, and the pipeline why."""
         failed = FAILED.format(name=call.name)
         await self.settle(call, "error", failed)
@@ -107,14 +107,14 @@ class PipecatCalls(Calls):
             f"{failed} {error}", exception=error, category=ErrorCategory.APPLICATION
         )
 
-    async def give(self, call: MadeCall) -> None:
+    async def give(self, call: OpenCall) -> None:
         """Give the result to Pipecat, which requests no reply for it, and reports when the result
         is in the context."""
         given: FunctionCallResultProperties | None = call.of.properties
         own = given.on_context_updated if given is not None else None
 
         async def updated() -> None:
-            self.told(call)
+            self.result_added(call)
             if own is not None:
                 await own()
 
@@ -123,7 +123,7 @@ class PipecatCalls(Calls):
 
     async def _settle(
         self,
-        call: MadeCall,
+        call: OpenCall,
         result: Any,
         *,
         properties: FunctionCallResultProperties | None = None,
@@ -135,7 +135,7 @@ class PipecatCalls(Calls):
             return
         if not call.ended:
             call.of.properties = properties
-        says = properties is None or properties.run_llm is not False
+        deliver = properties is None or properties.run_llm is not False
         late = self.host.conductor.tools.was_answered(call.id)
         output = content_of(result) if late else None
-        await self.settle(call, "result", result, says=says, output=output)
+        await self.settle(call, "result", result, deliver=deliver, output=output)

@@ -189,7 +189,7 @@ class TailGate(Gate):
     def passes(self, frame: Frame, *, down: bool) -> bool:
         match frame:
             case StepEnd():
-                self._agent.step_ended(frame.step)
+                self._agent.step_played(frame.step)
                 return False
             case InterruptionFrame() if down:
                 self._agent.interrupted()

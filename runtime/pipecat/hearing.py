@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.host.turns import Turn, commit
+from turnfsm.runtime.host.turns import Turn, commit_turn
 
 __all__ = ["Hearing"]
 
@@ -143,7 +143,7 @@ class Hearing:
             conductor.turn_task_ended(lost)  # Pipecat had no words for it
         if turn is None:
             turn, self._words = Turn(" ".join(self._words)), []
-        taken = commit(conductor, OWNER, turn)
+        taken = commit_turn(conductor, OWNER, turn)
         if taken:
             self.committed = turn
         self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)

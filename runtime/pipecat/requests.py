@@ -12,7 +12,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.fsm.agenda import Item
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.host.calls import FINAL, MadeCall
+from turnfsm.runtime.host.calls import FINAL, OpenCall
 from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.request import request as projected
 
@@ -53,7 +53,7 @@ class Names:
 
 
 def request(
-    reply: Reply, conductor: Conductor, names: Names, calls: Iterable[MadeCall]
+    reply: Reply, conductor: Conductor, names: Names, calls: Iterable[OpenCall]
 ) -> LLMContext:
     """Return the context for a request, and report the request.
 
@@ -99,7 +99,7 @@ def _read(message: Message, place: int, names: Names) -> Item:
     return Item(key, "instruction", message, at=at)
 
 
-def _lacking(made: Iterable[MadeCall], given: Sequence[Item]) -> Iterable[MadeCall]:
+def _lacking(made: Iterable[OpenCall], given: Sequence[Item]) -> Iterable[OpenCall]:
     """The missing messages of a call: the call itself or its result, which may come separately."""
     calls = {item.call for item in given if item.part == "call"}
     told = {item.call for item in given if item.part == "result" and not item.placeholder}
@@ -108,7 +108,7 @@ def _lacking(made: Iterable[MadeCall], given: Sequence[Item]) -> Iterable[MadeCa
             yield one
 
 
-def _items_of(one: MadeCall) -> Iterable[Item]:
+def _items_of(one: OpenCall) -> Iterable[Item]:
     function = {"name": one.name, "arguments": one.arguments}
     call = {"id": one.id, "function": function, "type": "function"}
     yield Item(

@@ -94,7 +94,7 @@ def test_its_host_talks(capsys: pytest.CaptureFixture[str]) -> None:
         chat = _code()["Console"](model)
         chat.start()
         for words, seconds in [("hello", 1.0), ("goodbye", 5.0)]:
-            chat.typed(words)
+            chat.user_typed(words)
             await asyncio.sleep(seconds)
         await chat.aclose()
         taken = [entry.verdict for entry in chat.conductor.turn.journal.read().entries]
