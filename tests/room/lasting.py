@@ -1,7 +1,8 @@
-"""The worker of `test_crash`: a scripted agent whose session is kept, and that kills itself.
+"""The worker of `test_crash` and `test_deploy`: a scripted agent whose session is stored.
 
 `TURNFSM_DEADLY` is a folder: a file there, named as the room, holds the number of the record at
-which the first worker of the room dies.
+which the first worker of the room dies. With `TURNFSM_VERSION` it is the old (0) or the new (1)
+version of a program whose flow is edited.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "room"))
 from livekit.agents import AgentServer, JobContext, cli
 from livekit.agents.voice.room_io import RoomOptions
 from store.play import DeadlySink, Guest, Waiter, answer
+from store.version import flow_of, versions
 from supervisor import watched
 
+from turnfsm import load_flow
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedTTS
 
 FOLDER = Path(os.environ["TURNFSM_DEADLY"])
+VERSION = os.environ.get("TURNFSM_VERSION")
 NAME = "waiter"
 
 server = AgentServer(
@@ -47,17 +51,20 @@ async def entrypoint(ctx: JobContext) -> None:
     if deadly.exists():
         sinks = [DeadlySink(int(deadly.read_text()))]
         deadly.unlink()
+    agent, says, flow = Waiter(Guest(folder, works=0.6)), answer, load_flow("turn")
+    if VERSION is not None:
+        version = versions(folder, works=6.0)[int(VERSION)]
+        agent, says, flow = version.agent(), version.answer, flow_of(version.flow)
     session: Any = TurnSession(
-        llm=ScriptedLLM(otherwise=answer),
+        flow=flow,
+        llm=ScriptedLLM(otherwise=says),
         tts=ScriptedTTS(seconds_per_word=0.15),
         store=folder / "calls.db",
         session_id=room,
         sinks=sinks,
     )
     session.on("close", lambda _: ctx.shutdown())
-    await session.start(
-        Waiter(Guest(folder, works=0.6)), room=ctx.room, room_options=RoomOptions(audio_input=False)
-    )
+    await session.start(agent, room=ctx.room, room_options=RoomOptions(audio_input=False))
     with (folder / "jobs").open("a") as jobs:
         jobs.write(f"{time.time()} governs {session.epoch}\n")
 

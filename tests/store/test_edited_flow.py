@@ -3,96 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
-from livekit.agents import Agent
 
-from turnfsm import Flow, load_flow, parse_flow
-from turnfsm.livekit import CutOffCall, recover_with
-from turnfsm.runtime.testing.livekit import Call, Reply, Request, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.livekit import recover_with
 from turnfsm.store import StoreError
 
-from .play import Guest, Waiter, silent
+from .play import silent
 from .test_going_on import noted, posted
-
-HOTEL = "flow: hotel\nextends: turn\n"
-BOOKED, PERHAPS = "It is booked.", "It is perhaps booked."
-RENAMED = f"{HOTEL}migrates: {{tools: {{book: book_table}}}}\n"
-
-
-def flow_of(text: str) -> Flow:
-    """The flow of a text, of none the flow turn; not proved, for only the store is under test."""
-    if not text:
-        return load_flow("turn")
-    flow, findings = parse_flow(text, "hotel.yaml")
-    assert flow is not None, findings
-    return flow
-
-
-class Clerk(Waiter):
-    """Greets, and has the tool of its version."""
-
-    def __init__(self, version: Version) -> None:
-        tools = [self._tool(version, version.tool)] if version.tool else []
-        Agent.__init__(self, instructions="Serve.", tools=tools)
-
-
-@attrs.frozen
-class Version(Guest):
-    """A version of the program.
-
-    Attributes:
-        flow: Its flow.
-        tool: The name of its tool; empty if it has none.
-        repeats: The model makes the call a second time.
-        interrupts: The second in which the application interrupts the agent; 0: never.
-    """
-
-    flow: str = HOTEL
-    tool: str = "book"
-    repeats: bool = False
-    interrupts: float = 0.0
-
-    def stage(self, user: ScriptedUser, **options: Any) -> Stage:
-        stage = super().stage(user, flow=flow_of(self.flow), proof="off", **options)
-        stage.llm = ScriptedLLM(otherwise=self.answer)
-        return stage.at(self.interrupts, _interrupt) if self.interrupts else stage
-
-    def agent(self) -> Agent:
-        return Clerk(self)
-
-    def answer(self, request: Request) -> Reply:
-        """The model makes the call until it has a result, and tells what it has got."""
-        shown = request.shown
-        calls = [entry.name for entry in shown if entry.kind == "call"]
-        results = [entry.text for entry in shown if entry.kind == "result"]
-        asked = any(entry.kind == "user" and "book" in entry.text for entry in shown)
-        if self.tool and asked and len(calls) < 1 + self.repeats:
-            return Reply(calls=Call(self.tool))
-        if results:
-            return Reply(PERHAPS if "not known" in results[-1] else BOOKED)
-        return Reply("How can I help?")
-
-    def booked(self) -> int:
-        """How often a table was booked, whatever the tool was called."""
-        return self.effects("book") + self.effects("book_table")
-
-    def heard(self) -> list[str]:
-        """What the user hears of it as the next worker."""
-        outcome = self.gone_on(silent(), 12.0)
-        assert outcome.orphans == ()
-        return [one.text for one in outcome.heard]
-
-
-def _interrupt(stage: Stage) -> None:
-    stage.session.interrupt()
-
-
-def asks() -> ScriptedUser:
-    return ScriptedUser().says("please book a table", at=2.0)
-
+from .version import BOOKED, HOTEL, PERHAPS, RENAMED, Version, asks, found, versions
 
 EDITS = {
     "a state is gone": ("states: {parked: {is: Nobody uses it.}}\n", ""),
@@ -136,17 +56,13 @@ def test_a_call_of_a_renamed_tool_is_not_made_again(tmp_path: Path) -> None:
     assert version.booked() == 1
 
 
-def _found(call: CutOffCall) -> str:
-    return f"done by {call.name}"
-
-
 @pytest.mark.parametrize("back", [False, True], ids=["deploy", "rollback"])
 def test_a_renamed_tool_says_what_became_of_its_call(back: bool, tmp_path: Path) -> None:
     """Also after a rollback: the flow from before the change has no entry, so the store has it."""
     old, new = Version(tmp_path), Version(tmp_path, flow=RENAMED, tool="book_table")
     first, second = (new, old) if back else (old, new)
     assert first.killed(asks(), posted("tool_started"))
-    second = attrs.evolve(second, mark=recover_with(_found))
+    second = attrs.evolve(second, mark=recover_with(found))
     outcome = second.gone_on(silent(), 12.0)
     assert [one.text for one in outcome.heard] == [BOOKED], outcome.timeline()
     outputs = [i.output for i in outcome.history.items if i.type == "function_call_output"]
@@ -199,12 +115,7 @@ def test_an_unrelated_flow_is_refused_with_the_remedy_and_nothing_is_lost(tmp_pa
 
 def test_a_rolling_deploy_and_its_rollback_lose_nothing(tmp_path: Path) -> None:
     """One version dies while the tool runs, the other as it tells the result, and so on."""
-    old = Version(tmp_path, mark=recover_with(_found))
-    new = attrs.evolve(
-        old,
-        flow="flow: inn\nextends: turn\nmigrates: {flow: hotel, tools: {book: book_table}}\n",
-        tool="book_table",
-    )
+    old, new = versions(tmp_path)
     assert old.killed(asks(), posted("tool_started"))
     assert new.killed(silent(), noted("resumed"))
     assert old.killed(silent(), posted("playout_started"))
