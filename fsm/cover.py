@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 from typing import Protocol
 
 import attrs
 
 from .flow import Flow
-from .machine import Machine
 from .program import Program, compile_flow
 from .verdicts import Taken
 
 __all__ = ["Cover", "CoveringPath", "Environment", "PathMove", "PathStep", "cover"]
 
 _APART = 20.0
+_NONE = frozenset[str]()
 
 
 @attrs.frozen
@@ -154,9 +155,11 @@ class _Search:
     def __init__(self, flow: Flow, world: Environment, longest: int | None) -> None:
         self.flow, self.world, self.longest = flow, world, longest
         self.program: Program = compile_flow(flow)
-        self.machine = Machine(self.program)
         self.goals = tuple(self._goals())
-        self.fenced = {*self.program.fences.values()}
+        fenced = {*self.program.fences.values()}
+        self.begins = {t: frozenset(fenced & {*begun}) for t, begun in self.program.begins.items()}
+        self.ends = {t: frozenset(ended) for t, ended in self.program.ends.items()}
+        self.hosts: dict[tuple[str, ...], tuple[tuple[Mapping[str, bool], int], ...]] = {}
         self.answers: dict[tuple[str, int], tuple[_Answer, ...]] = {}
         self.links: dict[_Node, tuple[_Node, _Move] | None] = {}
         self.depth: dict[_Node, int] = {}
@@ -216,40 +219,41 @@ class _Search:
                 continue  # no scope is current that it could belong to
             if (after := self.world.after(memory, answer.move)) is None:
                 continue
-            current = (frozenset(scopes) | answer.begins) - answer.ends
-            to = answer.move.state, answer.facts, tuple(sorted(current)), after
+            current = scopes
+            if answer.begins or answer.ends:
+                current = tuple(sorted((frozenset(scopes) | answer.begins) - answer.ends))
+            to = answer.move.state, answer.facts, current, after
             yield _Move(answer.move, to, answer.meets)
 
     def _answers(self, state: str, facts: int) -> Iterator[_Answer]:
         """The machine's moves from here, independent of the world's memory."""
-        before = frozenset(self.program.names(facts))
-        for trigger in (*self.flow.triggers, *self.flow.states[state].after):
-            self.machine.restore(state, before)
-            asked = self.machine.asks(trigger)
-            for values in product((False, True), repeat=len(asked)):
-                yield self._answer(state, before, trigger, dict(zip(asked, values, strict=True)))
+        program = self.program
+        before, rows = frozenset(program.names(facts)), program.rows[state]
+        for trigger in (*self.flow.triggers, *rows.timers):
+            fence = self._fence(trigger)
+            for host_facts, bits in self._hosts(rows.asks.get(trigger, ())):
+                after, answer, _ = program.configuration(rows, facts | bits)[trigger]
+                begins = ends = _NONE
+                row, actions, held = None, tuple[str, ...](), after.state
+                if isinstance(answer, Taken):
+                    verdict, row, actions = "taken", answer.row, answer.actions
+                    begins = self.begins.get(trigger, _NONE)
+                    ends = self.ends.get(trigger, _NONE)
+                else:
+                    verdict = answer.reason
+                move = PathMove(state, before, trigger, host_facts, verdict, row, held, actions)
+                meets = _meets(state, trigger, verdict, row, held)
+                yield _Answer(fence, move, after.facts & ~program.host_mask, begins, ends, meets)
 
-    def _answer(
-        self, state: str, before: frozenset[str], trigger: str, host_facts: dict[str, bool]
-    ) -> _Answer:
-        machine, program = self.machine, self.program
-        machine.restore(state, before)
-        machine.set_host_facts(host_facts)
-        answer = machine.step(trigger)
-        begins = self.fenced & {*program.begins.get(trigger, ())} if answer else frozenset()
-        ends = program.ends.get(trigger, ()) if answer else ()
-        verdict = "taken" if isinstance(answer, Taken) else answer.reason
-        row = answer.row if isinstance(answer, Taken) else None
-        actions = answer.actions if isinstance(answer, Taken) else ()
-        held = machine.state
-        return _Answer(
-            self._fence(trigger),
-            PathMove(state, before, trigger, host_facts, verdict, row, held, actions),
-            machine.facts & ~program.host_mask,
-            frozenset(begins),
-            frozenset(ends),
-            frozenset(_meets(state, trigger, verdict, row, held)),
-        )
+    def _hosts(self, asked: tuple[str, ...]) -> tuple[tuple[Mapping[str, bool], int], ...]:
+        """The host's possible answers, each with the bits of those that are true."""
+        if asked not in self.hosts:
+            said = [
+                dict(zip(asked, v, strict=True)) for v in product((False, True), repeat=len(asked))
+            ]
+            bits = self.program.bits
+            self.hosts[asked] = tuple((one, sum(bits[n] for n in asked if one[n])) for one in said)
+        return self.hosts[asked]
 
     def _fence(self, trigger: str) -> str | None:
         return self.program.compared.get(trigger)
@@ -311,12 +315,12 @@ class _Move:
     meets: frozenset[str]
 
 
-def _meets(state: str, trigger: str, verdict: str, row: str | None, after: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _meets(state: str, trigger: str, verdict: str, row: str | None, after: str) -> frozenset[str]:
     if verdict == "taken":
-        yield f"state {after}"
-        yield f"row {row}" if row is not None else f"facts only {state}.{trigger}"
-    if verdict == "guard":
-        yield f"refused {state}.{trigger}"
+        taken = f"row {row}" if row is not None else f"facts only {state}.{trigger}"
+        return frozenset({f"state {after}", taken})
+    return frozenset({f"refused {state}.{trigger}"} if verdict == "guard" else ())
 
 
 def _seconds(flow: Flow, steps: tuple[PathStep, ...]) -> dict[str, float] | None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from turnfsm.fsm import load_flow, shipped_flows
-from turnfsm.fsm.cover import cover
+from functools import cache
 
-__all__ = ["COVERS", "FLOWS"]
+from turnfsm.fsm import load_flow, shipped_flows
+from turnfsm.fsm.cover import Cover, cover
+
+__all__ = ["FLOWS", "covered"]
 
 FLOWS = {name: load_flow(name) for name in shipped_flows()}
-COVERS = {name: cover(flow) for name, flow in FLOWS.items()}
+
+
+@cache
+def covered(name: str) -> Cover:
+    """The paths of a shipped flow."""
+    return cover(FLOWS[name])

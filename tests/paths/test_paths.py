@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 import pytest
-from covers import COVERS, FLOWS
+from covers import FLOWS, covered
 from hypothesis import HealthCheck, given, settings
 from strategies import flows
 
@@ -87,7 +87,7 @@ def _check(flow: Flow, found: Cover) -> None:
 @pytest.mark.parametrize("name", FLOWS)
 def test_the_machine_follows_every_path(name: str) -> None:
     """A shipped flow is covered whole, and the machine does at each step what the path says."""
-    found = COVERS[name]
+    found = covered(name)
     assert found.unreachable == ()
     _check(FLOWS[name], found)
 
@@ -113,7 +113,7 @@ def _outcomes(flow: Flow, path: CoveringPath) -> set[tuple[str, bool]]:
 def test_every_guard_is_met_both_ways(name: str) -> None:
     """Each guard of a shipped flow holds on some path and fails on some path."""
     flow = FLOWS[name]
-    met = {outcome for path in COVERS[name].paths for outcome in _outcomes(flow, path)}
+    met = {outcome for path in covered(name).paths for outcome in _outcomes(flow, path)}
     guarded = [r.id for r in flow.rows() if r.transition.conditions or r.transition.unless]
     assert [row for row in guarded if not {(row, True), (row, False)} <= met] == []
 
@@ -121,7 +121,7 @@ def test_every_guard_is_met_both_ways(name: str) -> None:
 @pytest.mark.parametrize("name", FLOWS)
 def test_timers_can_fire_in_the_order_of_a_path(name: str) -> None:
     """There are seconds under which each path of a shipped flow happens in time."""
-    assert all(path.timers is not None for path in COVERS[name].paths)
+    assert all(path.timers is not None for path in covered(name).paths)
 
 
 @MANY

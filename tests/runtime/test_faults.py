@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import attrs
 import pytest
 
 from turnfsm.fsm import Flow, load_flow
-from turnfsm.fsm.cover import PathStep, cover
+from turnfsm.fsm.cover import Cover, PathStep, cover
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.effects import CURRENT
@@ -92,7 +93,11 @@ async def _walk(flow: Flow, fault: Fault, path: tuple[PathStep, ...]) -> Any:
     return [(round(entry.t, 3), str(entry.verdict)) for entry in turn.journal], host.begun, noted
 
 
-PATHS = {name: cover(flow).paths for name, flow in FLOWS.items()}
+@cache
+def _covered(name: str) -> Cover:
+    return cover(FLOWS[name])
+
+
 MOST = 3  # paths for an action; each is walked with every fault
 
 
@@ -103,7 +108,9 @@ async def test_a_faulty_effect_changes_no_decision(
     """Wherever an effect raises, hangs or is cancelled, every verdict is what it was without the
     fault, every other effect runs, the fault is noted, the journal replays, no task is left."""
     flow = FLOWS[name]
-    paths = [p.steps for p in PATHS[name] if any(action in step.actions for step in p.steps)]
+    paths = [
+        p.steps for p in _covered(name).paths if any(action in step.actions for step in p.steps)
+    ]
     assert paths
     faults = [Fault(action, "raises at once")]
     faults += [
