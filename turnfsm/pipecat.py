@@ -12,6 +12,7 @@ Example::
 
 from turnfsm.runtime.pipecat import (
     CutOffCall,
+    FrameRecorder,
     NotMade,
     SpeechInterrupted,
     TurnGovernor,
@@ -22,6 +23,7 @@ from turnfsm.runtime.pipecat import (
 
 __all__ = [
     "CutOffCall",
+    "FrameRecorder",
     "NotMade",
     "SpeechInterrupted",
     "TurnGovernor",

@@ -105,12 +105,12 @@ def parse_recording(data: bytes, file: str | Path) -> Recording:
         >>> len(recording.named("playback_started"))
         3
     """
-    lines = data.split(b"\n")
-    return Recording(tuple(_events(lines, str(file))))
+    lacks: set[Evidence] = set()
+    events = tuple(_events(data.split(b"\n"), str(file), lacks))
+    return Recording(events, frozenset(lacks))
 
 
-def _events(lines: Iterable[bytes], file: str) -> Iterable[Recorded]:
-    lines = list(lines)
+def _events(lines: list[bytes], file: str, lacks: set[Evidence]) -> Iterable[Recorded]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -129,6 +129,7 @@ def _events(lines: Iterable[bytes], file: str) -> Iterable[Recorded]:
                     f"{place}: recording version {fields['events']!r}, this turnfsm reads version "
                     f"{VERSION}; use the turnfsm that wrote it"
                 )
+            lacks |= {need for need in Evidence if need.name in (fields.get("lacks") or ())}
             continue
         yield _event(fields, place, number)
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
-import logging
 import secrets
 import time
 from abc import ABC, abstractmethod
@@ -16,13 +13,11 @@ from typing import IO, Any
 from livekit.agents import AgentSession
 from livekit.agents.version import __version__ as LIVEKIT
 
-from turnfsm.runtime.journal.sinks import new_file
+from turnfsm.runtime.event_file import EventFile, hashed_words
 
 from .overrides import closed_by, failure_of
 
 __all__ = ["EventRecorder", "SessionEvents"]
-
-logger = logging.getLogger("turnfsm")
 
 _LOOK_EVERY = 0.1
 """Seconds between two checks of the speeches that are not done."""
@@ -125,11 +120,7 @@ class SessionEvents(ABC):
         self._record("playback_finished", played)
 
     def _words(self, text: str | None) -> list[str]:
-        words = "".join(c if c.isalnum() else " " for c in (text or "").casefold()).split()
-        return [
-            hashlib.blake2b(word.encode(), digest_size=6, key=self._key).hexdigest()
-            for word in words
-        ]
+        return hashed_words(text, self._key)
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
         self.take(round(time.time() - self._began, 6), name, fields)
@@ -232,24 +223,10 @@ class EventRecorder(SessionEvents):
     """
 
     def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
-        self._file = _opened(target)
+        began = {"livekit": LIVEKIT, "started_at": round(time.time(), 3)}
+        self._file = EventFile(target, began)
         super().__init__(session)
-        self._write({"events": 1, "livekit": LIVEKIT, "started_at": round(self._began, 3)})
 
     def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
         """Write an event."""
-        self._write({"t": t, "event": name, **fields})
-
-    def _write(self, record: Mapping[str, Any]) -> None:
-        if self._file is None:
-            return
-        try:
-            self._file.write(json.dumps(record) + "\n")
-            self._file.flush()
-        except (OSError, ValueError) as exc:  # the conversation continues without the recording
-            logger.error("the recording of events has stopped: %s", exc)
-            self._file = None
-
-
-def _opened(target: str | Path | IO[str]) -> IO[str] | None:
-    return new_file(Path(target)) if isinstance(target, str | Path) else target
+        self._file.event(t, name, fields)

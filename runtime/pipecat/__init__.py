@@ -4,10 +4,12 @@ from turnfsm.runtime.conversation.policies import on_interruption, once, recover
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.host.errors import SpeechInterrupted
 
+from .frame_recorder import FrameRecorder
 from .governor import TurnGovernor
 
 __all__ = [
     "CutOffCall",
+    "FrameRecorder",
     "NotMade",
     "SpeechInterrupted",
     "TurnGovernor",

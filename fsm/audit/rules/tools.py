@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnfsm.fsm.audit.evidence import Evidence
-from turnfsm.fsm.audit.facts import Call, Facts, Speech
+from turnfsm.fsm.audit.facts import Call, Facts, Span, Speech
 
 from .rule import AT_ONCE, LONG, Found, Rule
 
@@ -123,6 +123,8 @@ def _deaf_agent(facts: Facts) -> Found:
         answer = min((span.start for span in facts.heard if span.start > user.end), default=None)
         if answer is None or not running or any(facts.heard_at(t) for t in (user.start, user.end)):
             continue
+        if not _may_have_spoken(facts, user):
+            continue
         again = any(user.end < other.start < answer for other in facts.user)
         if answer - user.end > _DEAF and not again:
             yield (
@@ -130,6 +132,12 @@ def _deaf_agent(facts: Facts) -> Found:
                 f"the user speaks while {_named(running)} runs, and is answered after "
                 f"{answer - user.end:.1f} s",
             )
+
+
+def _may_have_spoken(facts: Facts, user: Span) -> bool:
+    """Whether a transcript shows that it was no noise, or there are no transcripts at all."""
+    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
+    return not transcripts or any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
 
 
 def _late_handoff(facts: Facts) -> Found:

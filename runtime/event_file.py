@@ -1,0 +1,54 @@
+"""The file of an event recorder, and the words that it stores hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from turnfsm.fsm.audit.events import VERSION, words_of
+from turnfsm.runtime.journal.sinks import new_file
+
+__all__ = ["EventFile", "hashed_words"]
+
+logger = logging.getLogger("turnfsm")
+
+
+class EventFile:
+    """Writes one event a line, until that fails.
+
+    Args:
+        target: The path of a new file, or an open text file.
+        header: The fields of the first line.
+
+    Raises:
+        JournalError: The file exists or cannot be created.
+    """
+
+    def __init__(self, target: str | Path | IO[str], header: Mapping[str, Any]) -> None:
+        path = isinstance(target, str | Path)
+        self._file: IO[str] | None = new_file(Path(target)) if path else target
+        self._write({"events": VERSION, **header})
+
+    def event(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
+        """Write an event, `t` seconds after the beginning."""
+        self._write({"t": t, "event": name, **fields})
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(json.dumps(record) + "\n")
+            self._file.flush()
+        except (OSError, ValueError) as exc:  # the conversation continues without the recording
+            logger.error("the recording of events has stopped: %s", exc)
+            self._file = None
+
+
+def hashed_words(text: str | None, key: bytes) -> list[str]:
+    """A keyed hash of each word, without punctuation and case."""
+    words = words_of(text or "")
+    return [hashlib.blake2b(w.encode(), digest_size=6, key=key).hexdigest() for w in words]

@@ -1,0 +1,191 @@
+"""Records what happens in a Pipecat pipeline, governed or not."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+from pipecat.frames import frames as f
+from pipecat.observers.base_observer import BaseObserver, FramePushed
+from pipecat.processors.aggregators import async_tool_messages
+from pipecat.processors.aggregators.llm_context import LLMContext
+
+from turnfsm.fsm.audit.evidence import Evidence
+from turnfsm.runtime.event_file import EventFile, hashed_words
+
+from .failures import failure_of
+
+__all__ = ["FrameRecorder"]
+
+_LACKS = (
+    Evidence.REPLIES,
+    Evidence.INTERRUPTIONS,
+    Evidence.INTERRUPTIBLE,
+    Evidence.STATES,
+    Evidence.RESUMES,
+    Evidence.HANDOFFS,
+    Evidence.CLOSING,
+)
+
+
+class FrameRecorder(BaseObserver):
+    """Records the frames of a pipeline for `turnfsm audit`. The pipeline stays as it is.
+
+    It stores no text of the conversation, only a keyed hash of each word, so that the audit can see
+    whether words were lost. The key is not stored.
+
+    Args:
+        target: The path of a new file, or an open text file.
+
+    Raises:
+        JournalError: The file exists or cannot be created.
+
+    Example:
+        >>> import io
+        >>> from turnfsm.pipecat import FrameRecorder
+        >>> recorder = FrameRecorder(io.StringIO())  # PipelineWorker(..., observers=[recorder])
+    """
+
+    def __init__(self, target: str | Path | IO[str]) -> None:
+        super().__init__(observe_every_push=False)
+        self._began = time.time()
+        header = {"pipecat": version("pipecat-ai"), "started_at": round(self._began, 3)}
+        self._file = EventFile(target, {**header, "lacks": [need.name for need in _LACKS]})
+        self._key = secrets.token_bytes(32)
+        self._context: LLMContext | None = None
+        self._seen = 0
+        self._committed: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
+        self._speeches = 0
+        self._speech: str | None = None
+        self._speaks = self._plays = self._cut = self._has_vad = self._closed = False
+
+    async def on_push_frame(self, data: FramePushed) -> None:
+        """Record a frame, when it is pushed for the first time."""
+        self._read_context()
+        match frame := data.frame:
+            case f.VADUserStartedSpeakingFrame() | f.VADUserStoppedSpeakingFrame():
+                self._has_vad = True
+                self._user(isinstance(frame, f.VADUserStartedSpeakingFrame))
+            case f.UserStartedSpeakingFrame() | f.UserStoppedSpeakingFrame():
+                if not self._has_vad:
+                    self._user(isinstance(frame, f.UserStartedSpeakingFrame))
+            case f.TranscriptionFrame():
+                self._record("user_input_transcribed", {"words": self._words(frame.text)})
+            case f.LLMContextFrame():
+                self._context = frame.context
+                self._read_context()
+            case f.LLMFullResponseStartFrame():
+                self._asked()
+            case f.BotStartedSpeakingFrame():
+                self._playback_started()
+            case f.BotStoppedSpeakingFrame():
+                self._playback_finished()
+            case f.InterruptionFrame():
+                self._cut = self._plays
+            case f.FunctionCallInProgressFrame():
+                self._tool(frame.tool_call_id, {"update": "started", "name": frame.function_name})
+            case f.FunctionCallResultFrame() if (
+                frame.properties is None or frame.properties.is_final
+            ):
+                status = "done" if frame.error is None else "error"
+                self._tool(frame.tool_call_id, {"update": "ended", "status": status})
+            case f.FunctionCallCancelFrame():
+                self._tool(frame.tool_call_id, {"update": "ended", "status": "cancelled"})
+            case f.ErrorFrame():
+                failed = failure_of(frame, self._speech)
+                fields = {} if failed is None else failed.fields()
+                fields.pop("message", None)  # it may repeat what was said
+                self._record("error", fields)
+            case f.EndFrame() | f.CancelFrame() if not self._closed:
+                self._closed = True
+                self._record("close", {"reason": type(frame).__name__})
+
+    def _record(self, name: str, fields: Mapping[str, Any]) -> None:
+        self._file.event(round(time.time() - self._began, 6), name, fields)
+
+    def _words(self, text: str) -> list[str]:
+        return hashed_words(text, self._key)
+
+    def _user(self, speaks: bool) -> None:
+        if speaks != self._speaks:
+            self._speaks = speaks
+            states = ("listening", "speaking")
+            told = {"old": states[not speaks], "new": states[speaks]}
+            self._record("user_state_changed", told)
+
+    # -- what the model is asked, and what is heard of it
+
+    def _asked(self) -> None:
+        self._created("generate_reply")
+        asked = {"of": "llm", "speech": self._speech, "duration": 0.0}
+        self._record("metrics_collected", asked)
+
+    def _created(self, source: str) -> None:
+        self._done(interrupted=True)
+        self._speeches += 1
+        self._speech = f"speech_{self._speeches}"
+        self._record("speech_created", {"speech": self._speech, "source": source})
+
+    def _done(self, interrupted: bool) -> None:
+        if self._speech is not None:
+            self._record("speech_done", {"speech": self._speech, "interrupted": interrupted})
+            self._speech = None
+
+    def _playback_started(self) -> None:
+        if self._speech is None:
+            self._created("say")
+        self._plays, self._cut = True, False
+        self._record("playback_started", {})
+
+    def _playback_finished(self) -> None:
+        if self._plays:
+            self._plays = False
+            self._record("playback_finished", {"interrupted": self._cut})
+            self._done(self._cut)
+
+    def _tool(self, call: str, fields: Mapping[str, Any]) -> None:
+        """Record a call's start or end once: such frames go up and down the pipeline."""
+        if (call, fields["update"]) not in self._told:
+            self._told.add((call, fields["update"]))
+            self._record("tool_execution_updated", {**fields, "call": call})
+
+    # -- what is in the conversation
+
+    def _read_context(self) -> None:
+        """Record messages and results that were added since the last frame."""
+        if self._context is None:
+            return
+        messages = [m for m in self._context.get_messages() if isinstance(m, dict)]
+        for message in messages[self._seen :]:
+            if message.get("role") in ("user", "assistant") and _text(message):
+                fields = {"type": "message", "role": message["role"]}
+                words = self._words(_text(message))
+                self._record("conversation_item_added", {**fields, "words": words})
+        self._seen = len(messages)
+        if added := set(_results(messages)) - self._committed:
+            self._committed |= added
+            self._record("function_tools_executed", {"calls": sorted(added), "reply": True})
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return " ".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+
+
+def _results(messages: list[Any]) -> Iterator[str]:
+    """The calls whose results are among the messages."""
+    for message in messages:
+        later = async_tool_messages.parse_message(message)
+        if later is not None:
+            if later.status == "finished":
+                yield later.tool_call_id
+        elif message.get("role") == "tool" and message.get("content") != "IN_PROGRESS":
+            yield str(message.get("tool_call_id"))

@@ -1,0 +1,82 @@
+"""`FrameRecorder` records a pipeline, and `turnfsm audit` judges the recording."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pipecat.pipeline.worker import PipelineWorker
+
+from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
+from turnfsm.pipecat import FrameRecorder, TurnGovernor
+from turnfsm.runtime.compare import Scenario
+from turnfsm.runtime.compare.pipecat import HOST
+
+SCENARIOS = {scene.id: scene for scene in HOST.all}
+
+
+@pytest.fixture
+def recording(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What is recorded of the pipelines that a test runs."""
+    events = io.StringIO()
+    make = PipelineWorker.__init__
+
+    def observed(self: PipelineWorker, pipeline: object, **options: object) -> None:
+        make(self, pipeline, observers=[FrameRecorder(events)], **options)
+
+    monkeypatch.setattr(PipelineWorker, "__init__", observed)
+    return events
+
+
+def audited(scene: Scenario, governor: type[TurnGovernor] | None, events: io.StringIO) -> Audit:
+    scene.build(governor).run(scene.seconds)
+    return audit_recording(parse_recording(events.getvalue().encode(), "events.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("id", "letter", "what"),
+    [
+        ("C1", "C", "the model is asked without the result of a tool, which had ended"),
+        ("C4", "C", "the model is asked without the result of a tool, which had ended"),
+        ("E2", "F", "the user speaks for 6.2 s, and nothing is transcribed"),
+    ],
+)
+def test_a_failure_of_a_pipeline_is_found(
+    id: str, letter: str, what: str, recording: io.StringIO
+) -> None:
+    found = audited(SCENARIOS[id], None, recording).findings
+    assert (letter, what) in [(finding.failure, finding.what) for finding in found]
+
+
+@pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
+def test_a_pipeline_that_goes_right_raises_no_alarm(
+    right: Scenario, recording: io.StringIO
+) -> None:
+    """In one of them the model fails."""
+    found = [finding.what for finding in audited(right, None, recording).findings]
+    failing = {"K8": ["the LLM failed (RuntimeError) and was given up"]}
+    assert found == failing.get(right.id, [])
+
+
+@pytest.mark.parametrize("id", ["N4", "C1", "C4", "D4", "T8"])
+def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
+    """Where the pipeline alone does, and where the user only coughs while a tool runs."""
+    assert audited(SCENARIOS[id], TurnGovernor, recording).right
+
+
+def test_the_recording_says_what_it_lacks_and_has_no_words(
+    recording: io.StringIO, tmp_path: Path
+) -> None:
+    """Each call begins and ends once, though its frames go up and down the pipeline."""
+    audit = audited(SCENARIOS["K3"], None, recording)
+    assert "when each reply began and ended (A, D, E)" in audit.unjudged
+    assert "order" not in recording.getvalue()
+    assert len(audit.spans["tools"]) == 1
+    assert audit.panel.response_rate == 1.0
+    file = tmp_path / "events.jsonl"
+    file.write_text(recording.getvalue())
+    assert audit_file(file) == audit
