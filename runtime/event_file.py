@@ -29,8 +29,8 @@ class EventFile:
     """
 
     def __init__(self, target: str | Path | IO[str], header: Mapping[str, Any]) -> None:
-        path = isinstance(target, str | Path)
-        self._file: IO[str] | None = new_file(Path(target)) if path else target
+        opened = new_file(Path(target)) if isinstance(target, str | Path) else target
+        self._file: IO[str] | None = opened
         self._write({"events": VERSION, **header})
 
     def event(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
