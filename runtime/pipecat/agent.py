@@ -107,10 +107,6 @@ class PipecatAgent(Host):
         if turn is None:
             self.conductor.reply_requested()
 
-    def speaks(self, frame: TTSSpeakFrame) -> None:
-        """The application says a fixed text."""
-        self.speak(frame.text, of=frame)
-
     # -- what differs between hosts
 
     async def say(self, reply: Reply, step: Step) -> None:

@@ -117,7 +117,7 @@ class ModelGate(Gate):
                 self._agent.asked(frame)
                 return False
             case TTSSpeakFrame() if down:
-                self._agent.speaks(frame)
+                self._agent.speak(frame.text, of=frame)
                 return False
             case LLMFullResponseStartFrame() if down:
                 step = self._agent.step

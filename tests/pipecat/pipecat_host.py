@@ -7,10 +7,11 @@ from functools import partial
 
 from livekit_host import STT
 from pipecat.frames.frames import InterruptionWorkerFrame, TTSSpeakFrame
-from pipecat_stage import Messages, Says, Stage
-from pipecat_stage import Tool as PipecatTool
+from pipecat_stage import Stage
 
 from turnfsm.livekit import on_interruption
+from turnfsm.runtime.testing.pipecat import Messages, Says
+from turnfsm.runtime.testing.pipecat import Tool as PipecatTool
 from turnfsm.testing.conformance import Played, Sound, Step, Talk
 
 __all__ = ["on_pipecat"]

@@ -8,36 +8,10 @@ from typing import Any
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
 from turnfsm.runtime.testing import pipecat as kit
-from turnfsm.runtime.testing.pipecat import (
-    Loudspeaker,
-    Messages,
-    Microphone,
-    Says,
-    Script,
-    ScriptedModel,
-    Tool,
-    Voice,
-    own_strategies,
-    said,
-    shows,
-)
+from turnfsm.runtime.testing.pipecat import Messages, Script
 from turnfsm.testing import PermutedLoop, VirtualLoop
 
-__all__ = [
-    "Loudspeaker",
-    "Messages",
-    "Microphone",
-    "Says",
-    "Script",
-    "ScriptedModel",
-    "Stage",
-    "Tool",
-    "Voice",
-    "brief",
-    "own_strategies",
-    "said",
-    "shows",
-]
+__all__ = ["Stage", "brief"]
 
 
 class Stage(kit.Stage):

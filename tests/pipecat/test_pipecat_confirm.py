@@ -4,9 +4,10 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Messages, Says, Stage, Tool, brief, shows
+from pipecat_stage import Stage, brief
 
 from turnfsm import Flow, parse_flow
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 QUESTION = "Shall I transfer 500 euros?"
 DONE, NOTHING, OTHERWISE = "It is done.", "Then I leave it.", "I have not transferred anything."

@@ -11,7 +11,7 @@ from pipecat.frames import frames as f
 from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
-from pipecat_stage import Messages, Says, Script, Stage, brief, own_strategies, said
+from pipecat_stage import Stage, brief
 
 from turnfsm import load_flow
 from turnfsm.runtime.compare.pipecat.talks import (
@@ -27,6 +27,7 @@ from turnfsm.runtime.compare.pipecat.talks import (
     orders,
     slowly,
 )
+from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategies, said
 
 
 def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:

@@ -6,10 +6,11 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows
+from pipecat_stage import Stage, brief
 
 from turnfsm import TurnfsmError
 from turnfsm.pipecat import TurnGovernor
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 from turnfsm.testing import run
 
 TRANSFER = {"transfer": Tool(2.0, "transferred", commits=True)}

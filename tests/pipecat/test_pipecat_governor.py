@@ -23,7 +23,7 @@ from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import BaseUserTurnStartStrategy
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
-from pipecat_stage import Loudspeaker, Microphone, Says, ScriptedModel, Stage, Voice, own_strategies
+from pipecat_stage import Stage
 
 import turnfsm.runtime.host.output
 import turnfsm.runtime.pipecat
@@ -31,6 +31,14 @@ from turnfsm import HostError, TurnfsmError, parse_flow
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.conversation.vocabulary import OPTIONAL_TRIGGERS, TRIGGERS
 from turnfsm.runtime.pipecat.sources import TRIGGERS_OF
+from turnfsm.runtime.testing.pipecat import (
+    Loudspeaker,
+    Microphone,
+    Says,
+    ScriptedModel,
+    Voice,
+    own_strategies,
+)
 
 
 def _parts(governor: TurnGovernor, *, user: bool = True, transport: bool = True) -> list[Any]:

@@ -11,7 +11,7 @@ from pipecat.turns.user_start import (
 )
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
-from pipecat_stage import Messages, Says, Script, Stage, brief
+from pipecat_stage import Stage, brief
 
 from turnfsm.runtime.compare.pipecat.talks import (
     COUNT,
@@ -22,6 +22,7 @@ from turnfsm.runtime.compare.pipecat.talks import (
     look_up,
     orders,
 )
+from turnfsm.runtime.testing.pipecat import Messages, Says, Script
 
 
 def _off() -> UserTurnStrategies:

@@ -4,10 +4,11 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Messages, Says, Stage, Tool, shows
+from pipecat_stage import Stage
 
 from turnfsm import Flow, HostError, parse_flow
 from turnfsm.pipecat import TurnGovernor
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 ANSWER = "Your order is on its way."
 WAIT = "One moment please while I am looking it up for you."

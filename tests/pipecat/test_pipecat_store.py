@@ -9,10 +9,11 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pathlib import Path
 
 from pipecat.frames import frames as f
-from pipecat_stage import Messages, Says, Stage, Tool, said, shows
+from pipecat_stage import Stage
 
 from turnfsm import TurnfsmError, parse_flow
 from turnfsm.pipecat import TurnGovernor
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore
 
 GREETING = "Welcome to the Lark."

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames import frames as f
-from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows
+from pipecat_stage import Stage, brief
 
 from turnfsm.pipecat import on_interruption, once
 from turnfsm.runtime.compare.pipecat.talks import (
@@ -24,6 +24,7 @@ from turnfsm.runtime.compare.pipecat.talks import (
     orders,
     says,
 )
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 GREETS = says((0.0, "hello there"))
 
