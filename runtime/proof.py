@@ -11,8 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import attrs
+
 from turnfsm.fsm import Flow, FlowError, TurnfsmError
 from turnfsm.fsm.errors import near
+from turnfsm.fsm.flow_parts import Tuning
 from turnfsm.fsm.memo import once_for_each_flow
 
 from .known_proofs import is_proved, remember
@@ -33,10 +36,23 @@ _proved: set[str] = set()
 """Digests of the flows that this process has proved."""
 
 
+_NOT_PROVED = frozenset(
+    {
+        *("name", "is_", "extends", "source", "migrates", "paced", "phrases", "tools"),
+        *("turn_detection", "limits", "limit_sets", "discard_audio_if_uninterruptible"),
+    }
+)
+"""The fields of a flow that no proof depends on."""
+
+
 @once_for_each_flow
 def digest(flow: Flow) -> str:
-    """A hash of a flow. It does not depend on the file that the flow was read from."""
-    return hashlib.sha256(repr(flow).encode()).hexdigest()
+    """A hash of what a flow's proof depends on. Two flows that differ only in their names, files,
+    tools, phrases or the tuning of their states have the same proof."""
+    states = {name: attrs.evolve(state, tuning=Tuning()) for name, state in flow.states.items()}
+    named = [(field.name, getattr(flow, field.name)) for field in attrs.fields(Flow)]
+    read = [(name, value) for name, value in named if name not in {*_NOT_PROVED, "states"}]
+    return hashlib.sha256(repr((states, read)).encode()).hexdigest()
 
 
 @cache
@@ -74,7 +90,8 @@ def _is_known(flow: Flow) -> bool:
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     """Check a flow, unless it comes with turnfsm or was proved on this machine before.
 
-    A check takes some seconds. `turnfsm check` does it in advance.
+    A check takes about a second. `turnfsm check` does it in advance. What a proof does not depend
+    on, such as tool policies and phrases, can change without another check.
 
     Args:
         flow: The flow.

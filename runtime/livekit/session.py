@@ -85,8 +85,9 @@ class TurnSession(Button, GovernedSession[Userdata_T]):
             declares. Methods marked with `turn_action` and `host_fact`, in a subclass of the
             session or in the current agent, do not need it.
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs and
-            records it, ``off`` does not check. A flow is checked once in a process, in 0.1 to
-            0.5 s. The flows that come with turnfsm are proved already.
+            records it, ``off`` does not check. A flow is checked once on a machine, in about
+            a second. The flows that come with turnfsm are proved already, and with them those that
+            change only tool policies, phrases or tuning.
         telemetry: Send metrics and span events to OpenTelemetry: True for the global provider, or a
             `Telemetry`.
         audit: Check the journal against the flow's properties while it is written. A broken

@@ -2,12 +2,13 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
 import turnfsm.fsm.check
-from turnfsm import FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
+from turnfsm import Flow, FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
 from turnfsm.fsm.check import Report, check_flow
 from turnfsm.runtime import known_proofs, proof
 from turnfsm.runtime.cli import main
@@ -74,6 +75,45 @@ def test_another_flow_is_checked_once_a_process(checks: list[str], tmp_path: Pat
     assert changed is not None
     require_proof(changed)
     assert checks == ["mine", "mine"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "tools: {by_name: {transfer_money: hold}}",
+        "states: {listening: {tuning: {mute: true}}}",
+        "phrases: {acknowledged: {without: [okay]}}",
+        "turn_detection: manual",
+    ],
+)
+def test_what_no_proof_depends_on_can_change_without_a_check(
+    change: str, checks: list[str]
+) -> None:
+    """Nor does the name."""
+    mine, findings = parse_flow(f"flow: mine\nextends: turn\n{change}\n")
+    assert mine is not None, findings
+    assert require_proof(mine) == ()
+    assert checks == []
+
+
+class _Watched(Flow):
+    """A flow that cannot be asked for what its digest leaves out."""
+
+    def __getattribute__(self, name: str) -> Any:
+        assert name not in proof._NOT_PROVED - {"name", "extends", "source"}, name
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("name", ["turn", "speech_to_speech"])
+def test_a_check_does_not_read_what_the_digest_leaves_out(name: str) -> None:
+    """Name, base and place are only repeated in what it says."""
+    flow = load_flow(name)
+    values = {field.alias: getattr(flow, field.name) for field in attrs.fields(Flow)}
+    unreadable: Any = None
+    values["states"] = {
+        name: attrs.evolve(state, tuning=unreadable) for name, state in flow.states.items()
+    }
+    assert check_flow(_Watched(**values)).ok
 
 
 MINE = "flow: mine\nextends: turn\ntimers: {settle: 0.4}\n"
