@@ -90,6 +90,7 @@ class ToolCalls(OpenCalls):
             self.turn.post("speech_interrupted", speech=speech.id)
         else:
             self.count()
+        self.refuse_left()
 
     def confirmation(self, name: str, arguments: str) -> Confirm | None:
         """What the user is asked before this call runs its tool; None if it runs at once."""

@@ -262,6 +262,20 @@ def test_a_handoff_ends_the_call() -> None:
     assert outcome.heard[1].start < 7.0  # the handoff does not wait for an answer
 
 
+def test_a_call_that_is_made_during_a_handoff_is_not_asked_about() -> None:
+    """The agent that would ask is leaving."""
+
+    def hand_over(stage: Stage) -> None:
+        stage.session.update_agent(Agent(instructions="Other."))
+
+    user = asked().says("hello", at=8.0)
+    calls = (Call("transfer", {"amount": 20}), Call("transfer", {"amount": 500}))
+    answers = {"send": Reply("I look.", calls=calls, ttft=1.0), "hello": "Hello."}
+    outcome, transferred = play(user, 16.0, at=(2.5, hand_over), answers=answers)
+    assert transferred == [20]
+    assert said(outcome) == ["I look.", DONE, "Hello."], outcome.timeline()
+
+
 def test_the_close_of_the_session_ends_the_call() -> None:
     outcome, transferred = play(asked(), 6.0)
     assert transferred == []
