@@ -348,6 +348,7 @@ class UserReports:
             self._yes = info
             return True
         if "hold_turn" in known and self._post("hold_turn", text=text, source="user_turn"):
+            self.log.add(NoiseEnded())  # what it has interrupted gets no answer from it
             return True
         if "ignore_turn" not in known:
             return False

@@ -162,3 +162,30 @@ class Announcer(Agent):
     async def on_enter(self) -> None:
         self.session.say(BUSY[0], allow_interruptions=False)
         self.session.say(BUSY[1])
+
+
+@function_tool
+async def look() -> str:
+    """Look."""
+    await asyncio.sleep(4.0)
+    return "seen"
+
+
+@pytest.mark.parametrize("words", ["hold on", "where is my purse"])
+def test_results_that_were_cut_off_are_delivered_after_the_hold(words: str) -> None:
+    """By words that get no answer. No other reply would deliver them."""
+    user = ScriptedUser().says("search", at=1.0).says("hold on", at=3.0).says(words, at=6.6)
+    told = "I have found it and seen it, as you will hear."
+    stage = Stage(
+        partial(TurnSession, flow=flow_of(UNTIL.replace("30", "10"), more=""), proof="off"),
+        user=user,
+        llm=ScriptedLLM(
+            {"search": Reply(calls=(Call("search"), Call("look")))},
+            on_tool={"search": told, "look": told},
+            otherwise="As you like.",
+        ),
+        tts=ScriptedTTS(durations={told: 4.0}),
+        tools=[search, look],
+    )
+    outcome = stage.run(30.0)
+    assert said(outcome)[-2:] == ["Are you back?", told], outcome.timeline()
