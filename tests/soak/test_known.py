@@ -82,6 +82,13 @@ MENDED = {
     "one noise after another while a reply is ready": Script(
         "", (ASKED, *NOISES), {1: Job(1.4)}, switches=frozenset({"noise"})
     ),
+    "the session closes when the transcript of the last sound is due": Script(
+        "",
+        (Sound(0.5, 0.9, 3, interims="plain"),),
+        moves=(Move(1.35, "close"),),
+        switches=frozenset({"close"}),
+        schedule=1,
+    ),
 }
 
 

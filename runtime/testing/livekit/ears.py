@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 from livekit import rtc
@@ -222,11 +223,14 @@ class _STTStream(stt.RecognizeStream):
 
     def _end_of(self, utterance: Utterance) -> None:
         text = utterance.words_between(self._from, self._upto)
-        if self._upto < utterance.duration - FRAME:  # the rest is not heard, or a new transcript
-            for interim in self._interims:
+        cut = self._upto < utterance.duration - FRAME  # the rest is not heard, or a new transcript
+        delay = math.inf if utterance.stt_delay is None else utterance.stt_delay - FRAME
+        final = asyncio.get_running_loop().time() + delay
+        for interim in self._interims:
+            if cut or interim.when() > final - FRAME / 2:  # no interim transcript after the final
                 interim.cancel()
         if utterance.stt_delay is not None and text:
-            self._later(utterance.stt_delay - FRAME, _transcript(text, final=True))
+            self._later(delay, _transcript(text, final=True))
             if self._owner.ends_turns:
                 end = stt.SpeechEvent(type=stt.SpeechEventType.END_OF_SPEECH)
                 self._later(utterance.stt_delay, end)
