@@ -9,6 +9,7 @@ import attrs
 import pytest
 from differential.agree import disagreements
 from differential.draw import draw_script
+from differential.keys import BACK, HOLD, NO, YES, Keys
 from differential.many import findings, judge, judge_all, shrink
 from differential.model import Model
 from differential.play import Played, play
@@ -157,6 +158,73 @@ def test_words_that_are_doubled_are_found(played: Played) -> None:
     assert kinds(attrs.evolve(played, **outcome(history=doubled)(played))) == {"words"}
 
 
+# -- the keys of flows
+
+ASKS = Sound(0.5, 0.6, 2, calls=(1,), answer=0)
+CONFIRM = Keys(confirm=frozenset({1}), confirm_wait=6.0)
+
+
+def keyed(keys: Keys, *sounds: Sound) -> Script:
+    return Script("keys", sounds, JOBS, keys=keys, switches=frozenset({"barge_in"}))
+
+
+def reply(phrase: str, at: float = 4.0) -> Sound:
+    return Sound(at, 0.6, len(phrase.split()), phrase=phrase)
+
+
+@pytest.mark.parametrize(("said", "runs"), [(YES, 1), (NO, 0), ((), 0), (None, 0)])
+def test_a_tool_runs_only_after_a_yes(said: tuple[str, ...] | None, runs: int) -> None:
+    """Yes, no, something else, nothing. `AgentSession` does not ask."""
+    replies = () if said is None else (reply(said[0]) if said else Sound(4.0, 0.6, 2),)
+    script = keyed(CONFIRM, ASKS, *replies)
+    ours = play(script, TurnSession)
+    assert findings(ours) == ()
+    assert len(ours.runs) == runs
+    assert "unconfirmed" in kinds(play(script, AgentSession))
+
+
+def test_a_run_without_a_yes_and_a_refusal_that_is_not_told_are_found() -> None:
+    yes, no = (play(keyed(CONFIRM, ASKS, reply(s)), TurnSession) for s in (YES[0], NO[0]))
+    assert "unconfirmed" in kinds(attrs.evolve(yes, script=no.script))
+    assert "undone" in kinds(attrs.evolve(yes, runs=()))
+    assert "lies" in kinds(attrs.evolve(no, **history("no more of this")(no)))
+
+
+@pytest.mark.parametrize("until", [False, True])
+def test_words_that_ask_the_agent_to_wait_are_no_turn(until: bool) -> None:
+    """With phrases that end the hold, nor are the words before them. Others are lost."""
+    hold, back = Keys(hold=8.0, until=until), reply(BACK[0], at=9.0)
+    script = keyed(hold, reply(HOLD[0]), Sound(6.0, 0.3, 1), back)
+    held = play(script, TurnSession)
+    assert findings(held) == ()
+    lost = attrs.evolve(held, **outcome(history=llm.ChatContext.empty())(held))
+    expected = {"words": 1 if until else 2}
+    assert {kind: [f.kind for f in findings(lost)].count(kind) for kind in expected} == expected
+
+
+def test_a_hold_that_does_not_end_is_found() -> None:
+    held = play(keyed(Keys(hold=8.0), reply(HOLD[0])), TurnSession)
+    assert findings(held) == ()
+    silent = [heard for heard in held.outcome.heard if heard.text != "l1 l2."]
+    assert kinds(attrs.evolve(held, **outcome(heard=silent)(held))) == {"lies", "silence"}
+
+
+def test_speech_without_a_transcript_is_asked_for_again() -> None:
+    script = keyed(Keys(not_heard=True), Sound(2.0, 1.5))
+    assert judge(script).found == ()
+    assert "silence" in kinds(play(script, AgentSession))
+    short = attrs.evolve(script, sounds=(Sound(2.0, 0.3),))
+    assert kinds(attrs.evolve(play(script, TurnSession), script=short)) == {"unfounded"}
+
+
+def test_a_silence_that_is_too_long_is_found() -> None:
+    """For a session that declares how long one may be."""
+    slow = attrs.evolve(ASKS, calls=(), answer=3, ttft=8.0)
+    script = keyed(Keys(never_silent=3.0), slow)
+    assert judge(script).found == ()
+    assert "silence" in kinds(attrs.evolve(play(script, AgentSession), script=script))
+
+
 def test_sessions_that_differ_are_found(played: Played) -> None:
     """In an effect, or in what is said."""
     assert disagreements(played, played) == []
@@ -250,6 +318,9 @@ def test_everything_is_drawn() -> None:
     ways = {"vad", "stt", "detector", "manual", "realtime_llm"}
     assert {script.detection for script in scripts} == ways
     assert {s.interims for script in scripts for s in script.sounds} == {"", "plain", "revised"}
+    phrases = {sound.phrase for script in scripts for sound in script.sounds}
+    assert phrases == {"", *HOLD, *BACK, *YES, *NO}
+    assert {script.keys == Keys() for script in scripts if not script.switches} == {True}
     for name, values in {
         "obeys": {"always", "mostly", "never"},
         "model": {"pipeline", "realtime", "server"},

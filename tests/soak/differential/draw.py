@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 import attrs
 
-from turnfsm.fsm.flow import Policy
-
+from .keys import BACK, HOLD, KEYS, NO, POLICIES, YES, Keys
 from .script import SWITCHES, Job, Model, Move, Obeys, Script, Sound
 
-__all__ = ["MOVES", "POLICIES", "draw_script"]
+__all__ = ["MOVES", "draw_script"]
 
 GRID = 0.05
 """Times lie on the grid of the microphone's frames, so that things happen at the same moment."""
 
-POLICIES: tuple[Policy, ...] = ("detach", "cancel", "finish", "hold")
 DOES = ("playout", "says", "replies", "updates", "filler", "interrupts")
 MOVES = ("interrupt", "force", "say", "say_on", "reply", "ask", "chat", "run", "clear")
 """What an application does; `chat` is how RoomIO takes typed text: interrupt, then reply."""
@@ -24,13 +23,14 @@ MOVES = ("interrupt", "force", "say", "say_on", "reply", "ask", "chat", "run", "
 ODDS = {"barge_in": 0.6, "noise": 0.3, "slow_words": 0.3, "handoff": 0.1, "close": 0.1,
         "manual": 0.1, "failures": 0.1}  # fmt: skip
 """How often a switch is on; else in one conversation of five."""
+DRAWN_FIRST = tuple(switch for switch in SWITCHES if switch not in KEYS)
 
 
 def draw_script(seed: int, schedule: int = 0) -> Script:
     """The conversation of a seed. In a quarter of them no switch is on."""
     draws = Random(seed)
     plain = draws.random() < 0.25
-    on = frozenset(s for s in SWITCHES if draws.random() < ODDS.get(s, 0.2) and not plain)
+    on = frozenset(s for s in DRAWN_FIRST if draws.random() < ODDS.get(s, 0.2) and not plain)
     model: Model = draws.choice(("realtime", "server")) if "realtime" in on else "pipeline"
     obeys: Obeys = draws.choice(("always", "always", "mostly", "never"))
     jobs = {number: _job(draws, on) for number in range(1, 5)}
@@ -51,6 +51,8 @@ def draw_script(seed: int, schedule: int = 0) -> Script:
         can_pause=draws.random() < 0.7,
         schedule=schedule,
     )
+    if on:  # of its own, so that a script without keys is what it was before there were any
+        script = _with_keys(Random(seed + 1), script)
     if "failures" in on:
         fails = (frozenset(draws.sample(range(1, 9), draws.randint(0, 2))) for _ in range(2))
         script = attrs.evolve(script, llm_fails=next(fails), tts_fails=next(fails))
@@ -98,6 +100,69 @@ def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[So
     return tuple(
         attrs.evolve(s, answer=3) if s.words and not (s.calls or s.answer) else s for s in sounds
     )
+
+
+def _with_keys(draws: Random, script: Script) -> Script:
+    """The same with some sections in its flow, and with what the user says to them."""
+    on = frozenset(key for key in KEYS if draws.random() < 0.15)
+    keys = Keys(
+        hold=draws.choice((3.0, 8.0)) if "hold" in on else None,
+        says_hold=draws.random() < 0.5,
+        until=draws.random() < 0.4,
+        confirm=frozenset(draws.sample(range(1, 5), 3)) if "confirm" in on else frozenset(),
+        confirm_wait=draws.choice((3.0, 6.0, 15.0)),
+        otherwise=draws.random() < 0.5,
+        not_heard="not_heard" in on,
+        never_silent=draws.choice((2.0, 3.0, 5.0)) if "never_silent" in on else None,
+    )
+    return attrs.evolve(
+        script,
+        switches=script.switches | on,
+        keys=keys if on else Keys(),
+        sounds=_with_replies(draws, script, keys) if on else script.sounds,
+    )
+
+
+def _with_replies(draws: Random, script: Script, keys: Keys) -> tuple[Sound, ...]:
+    """What the user says to the sections comes between the other sounds, which are later then."""
+    left = {which: draws.sample(which, len(which)) for which in (HOLD, BACK, YES, NO)}
+    sounds: list[Sound] = []
+    before = 0.0
+    for sound in script.sounds:
+        for gap, one in ((sound.at - before, sound), *_replies(draws, script, sound, keys, left)):
+            at = round((sounds[-1].over if sounds else 0.0) + gap, 2)
+            one = attrs.evolve(one, at=at)
+            last = max((s.recognised for s in sounds if s.words), default=0.0)
+            delay = max(one.stt_delay, round(last + GRID - one.over, 2))
+            sounds.append(attrs.evolve(one, stt_delay=delay))
+        before = sound.over
+    return tuple(sounds)
+
+
+def _replies(
+    draws: Random, script: Script, sound: Sound, keys: Keys, left: dict[tuple[str, ...], list[str]]
+) -> Iterator[tuple[float, Sound]]:
+    """What follows a sound, and after how many seconds."""
+
+    def says(which: tuple[str, ...]) -> Sound:
+        phrase = left[which].pop() if which and left[which] else ""
+        words = len(phrase.split()) or 2
+        seconds, delay = round(0.3 * words, 2), draws.choice((0.05, 0.3))
+        answer = draws.choice((3, 6))
+        return Sound(0.0, seconds, words, delay, sound.interims, answer=answer, phrase=phrase)
+
+    asked = sound.stt_delay + 0.5 + sound.ttft + 0.3 * (sound.answer + 2)
+    for job in sorted(keys.confirm.intersection(sound.calls)):
+        reply = draws.choice((YES, YES, YES, NO, (), None))
+        if reply is not None:
+            yield asked + draws.choice((-0.4, 0.2, 0.6, 1.0, 2.5)), says(reply)
+        asked = 3.0 + script.jobs[job].seconds
+    if keys.hold is not None and draws.random() < 0.4:
+        yield draws.choice((0.4, 1.5, 3.0, 5.0)), says(HOLD)
+        if draws.random() < 0.5:
+            yield draws.choice((1.5, 4.0)), says(BACK)
+    if keys.not_heard and draws.random() < 0.4:
+        yield draws.choice((0.4, 1.5, 4.0)), Sound(0.0, draws.choice((1.0, 1.5, 2.5)))
 
 
 def _quiet(sounds: list[Sound], jobs: dict[int, Job]) -> float:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import attrs
 from livekit.agents import llm
 
+from .keys import BACK, GIVEN_UP, HOLD, HOLD_LIMIT, YES, question
 from .model import Asked, Said
 from .play import APPLICATION_MOVE, Played
 from .script import Script, Sound
 from .tools import Run
 
 __all__ = [
-    "Finding", "answered", "commits", "delivered", "handoffs", "heard_words", "known_result",
-    "may_be_lost", "obeyed", "outputs", "refused", "stops", "too_few", "with_results",
+    "Finding", "Question", "answered", "commits", "delivered", "given_up", "handoffs",
+    "heard_words", "holds", "known_result", "left_out", "may_be_lost", "obeyed", "outputs",
+    "questions", "refused", "said_yes", "spoken", "stops", "too_few", "typed", "user_words",
+    "with_results",
 ]  # fmt: skip
+
+ENDPOINTING = 0.6
+"""Seconds from a transcript until LiveKit decides whether the turn is over."""
+
+JOINED = 6.0
+"""Seconds within which two sounds may be one turn."""
 
 WORD = 0.3
 """Seconds of a word of the agent."""
@@ -40,6 +50,84 @@ def heard_words(played: Played) -> dict[str, float]:
         for place, word in enumerate(stretch.text.split()):
             heard.setdefault(word.strip("."), stretch.start + WORD * place)
     return heard
+
+
+def spoken(played: Played, word: str) -> list[float]:
+    """All times at which a word was heard."""
+    found = []
+    for stretch in played.outcome.heard:
+        words = [one.strip(".") for one in stretch.text.split()]
+        found += [stretch.start + WORD * n for n, one in enumerate(words) if one == word]
+    return found
+
+
+@attrs.frozen
+class Question:
+    """The user was asked whether a call may run.
+
+    Attributes:
+        start, end: When it was heard, and when its end was, if it was.
+        over: When nobody waits for the answer any more.
+    """
+
+    asked: Asked
+    start: float
+    end: float | None
+    over: float
+
+
+def questions(played: Played) -> Iterator[Question]:
+    """Those that were heard."""
+    script, heard = played.script, heard_words(played)
+    for number, sound in script.sentences():
+        for job in script.keys.confirm.intersection(sound.calls):
+            first, last = question(job, number)
+            if (start := heard.get(first)) is not None:
+                end = heard[last] + WORD if last in heard else None
+                ends = [run.start for run in played.runs if (run.job, run.asked) == (job, number)]
+                if script.model == "pipeline":  # others get no transcript before the turn
+                    ends += [s.recognised for _, s in script.sentences() if s.recognised > start]
+                ends += [at for at in (*typed(script), *stops(played)) if at > start]
+                limit = (end or start) + script.keys.confirm_wait + WORD
+                for more in played.outcome.heard:  # counts from the end of what is said meanwhile
+                    if start < more.start < limit:
+                        limit = max(limit, more.end + script.keys.confirm_wait + WORD)
+                yield Question((job, number), start, end, min([limit, *ends]))
+
+
+def typed(script: Script) -> list[float]:
+    """When the user has typed."""
+    return [move.at for move in script.moves if move.what in ("ask", "chat", "run")]
+
+
+def said_yes(played: Played, number: int) -> bool:
+    """A sentence was the yes that a call has waited for: it gets no answer of its own."""
+    script = played.script
+    for run in played.runs:
+        if run.job in script.keys.confirm:
+            agreed = [n for n, s in script.sentences() if s.phrase in YES and s.over <= run.start]
+            if max(agreed, default=0) == number:
+                return True
+    return False
+
+
+def holds(played: Played) -> Iterator[tuple[float, float]]:
+    """From when the user asks the agent to wait until they are back, or the agent asks for them."""
+    script = played.script
+    if script.keys.hold is None:
+        return
+    for _, sound in script.sentences():
+        if sound.phrase in HOLD:
+            ends = [s.recognised for _, s in script.sentences()
+                    if s.at > sound.at and s.phrase not in HOLD
+                    and (s.phrase in BACK or not script.keys.until)]  # fmt: skip
+            ends += [*typed(script), *spoken(played, HOLD_LIMIT)]
+            yield sound.at, min((at for at in ends if at > sound.recognised), default=script.end)
+
+
+def given_up(played: Played) -> list[float]:
+    """When the agent said that it has no answer, instead of one."""
+    return spoken(played, GIVEN_UP)
 
 
 def stops(played: Played) -> list[float]:
@@ -93,13 +181,28 @@ def outputs(chat_ctx: llm.ChatContext) -> Iterator[tuple[Asked, str]]:
             yield (int(job), int(asked)), item.output
 
 
+def user_words(played: Played) -> Counter[str]:
+    """The words of the user in the history."""
+    return Counter(
+        word
+        for item in played.outcome.history.items
+        if item.type == "message" and item.role == "user"
+        for word in re.findall(r"\w+", item.text_content or "")
+    )
+
+
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
     """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
     to a later sentence is one, if its request shows this one; so is the result of its call."""
+    asks = [q.start for q in questions(played) if q.asked[1] == number]
     later = [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)]
-    results = [("result", (job, number)) for job in played.script.sounds[number - 1].calls]
+    jobs = played.script.sounds[number - 1].calls
+    if any(played.script.jobs[job].ends == "nothing" for job in jobs):  # nothing can be said of it
+        later += [s for s in played.said if not s.answers and number == max(s.shows, default=0)
+                  and ("nothing", 0) in s.meant]  # fmt: skip
+    results = [("result", (job, number)) for job in jobs]
     told = [heard[w] for w, about in played.meaning.items() if about in results and w in heard]
-    return min((at for at in (_first(later, heard), *told) if at is not None), default=None)
+    return min((at for at in (_first(later, heard), *told, *asks) if at is not None), default=None)
 
 
 def obeyed(played: Played, number: int, heard: dict[str, float]) -> float | None:
@@ -137,28 +240,47 @@ def _begun(said: Said, heard: dict[str, float]) -> float | None:
 
 
 def may_be_lost(played: Played, sound: Sound) -> bool:
-    """Its words are few, cleared, not committed in time, or said over uninterruptible speech."""
+    """Its words are few, cleared, not committed in time, said over uninterruptible speech, or said
+    to somebody else while the agent waits."""
     script = played.script
+    if left_out(played, sound):
+        return True
     cleared = (move.at for move in script.moves if move.what == "clear")
     if too_few(played, sound) or any(sound.at <= at <= sound.recognised + 5.0 for at in cleared):
         return True
-    if any(text.startswith("y") for text in _said_over(played, sound)):
+    if any(text.startswith("y") for text in _said_over(played, sound, sound.recognised)):
         return any(move.what == "say_on" for move in script.moves)
     return script.detection == "manual" and not commits(script, sound)
 
 
+def left_out(played: Played, sound: Sound) -> bool:
+    """It may have asked the agent to wait, together with other words; or the user is away."""
+    away = [(start, end) for start, end in holds(played) if start < sound.recognised]
+    if sound.phrase in BACK:
+        return False
+    joined = any(sound.at < end for _, end in away) and played.script.keys.until
+    asks = [s for s in played.script.sounds if s.phrase in HOLD and played.script.keys.hold]
+    near = any(abs(s.at - sound.at) < JOINED for s in asks)
+    return sound in asks or joined or (sound.phrase in YES and near)
+
+
 def too_few(played: Played, sound: Sound) -> bool:
-    """The agent speaks, and the words are too few to interrupt: LiveKit waits for more."""
-    return sound.words < played.script.min_words and bool(_said_over(played, sound))
+    """The agent speaks when the turn may end, and the words are too few to interrupt: LiveKit waits
+    for more."""
+    few = sound.words < played.script.min_words
+    return few and bool(_said_over(played, sound, sound.recognised + ENDPOINTING))
 
 
-def _said_over(played: Played, sound: Sound) -> list[str]:
+def _said_over(played: Played, sound: Sound, until: float) -> list[str]:
     """What the agent says between the beginning of a sound and its final transcript."""
-    audible = (h for h in played.outcome.heard if h.start < sound.recognised and h.end > sound.at)
+    audible = (h for h in played.outcome.heard if h.start < until and h.end > sound.at)
     return [heard.text for heard in audible]
 
 
 def commits(script: Script, sound: Sound) -> list[float]:
-    """When the application commits the words of a sound: a commit waits a second for them."""
+    """When the application commits the words of a sound: a commit waits a second for
+    the first transcript that comes."""
     made = (move.at for move in script.moves if move.what == "commit")
-    return [at for at in made if sound.over <= at and sound.recognised < at + 0.9]
+    finals = [s.recognised for _, s in script.sentences() if s.recognised < sound.recognised]
+    return [at for at in made if sound.over <= at and sound.recognised < at + 0.9
+            and not any(at < final for final in finals)]  # fmt: skip

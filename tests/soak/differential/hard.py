@@ -8,13 +8,21 @@ from collections.abc import Iterator
 
 from .facts import (
     Finding,
+    Question,
+    commits,
+    handoffs,
     heard_words,
     known_result,
     may_be_lost,
     outputs,
+    questions,
+    refused,
+    spoken,
     stops,
+    user_words,
     with_results,
 )
+from .keys import HOLD, HOLD_LIMIT, NOT_HEARD, YES
 from .play import Played
 
 __all__ = ["hard_findings"]
@@ -41,7 +49,17 @@ def hard_findings(played: Played) -> list[Finding]:
     """All that is wrong."""
     if played.failed:
         return [Finding("failed", played.failed)]
-    measures = (_twice, _undone, _lost, _unseen, _lies, _words, _leftovers)
+    measures = (
+        _twice,
+        _unconfirmed,
+        _unfounded,
+        _undone,
+        _lost,
+        _unseen,
+        _lies,
+        _words,
+        _leftovers,
+    )
     return [Finding(m.__name__.strip("_"), text) for m in measures for text in m(played)]
 
 
@@ -53,16 +71,80 @@ def _twice(played: Played) -> Iterator[str]:
             yield f"job {job}, asked for in sentence {asked}, took effect {count} times"
 
 
+def _unconfirmed(played: Played) -> Iterator[str]:
+    """A tool that needs a yes runs only if that is what the user says to the question, and nothing
+    else."""
+    script = played.script
+    asked = {q.asked: q for q in questions(played)}
+    lines = [m.at for n, m in enumerate(script.moves, 1)
+             if m.what in ("ask", "chat", "run") and not refused(played, n)]  # fmt: skip
+    for run in played.runs:
+        if run.job not in script.keys.confirm:
+            continue
+        one, what = asked.get((run.job, run.asked)), f"job {run.job} (sentence {run.asked})"
+        if one is None or one.end is None or one.end > run.start:
+            yield f"{what} ran before the question was heard"
+            continue
+        yes = [s for _, s in script.sentences()
+               if s.phrase in YES and one.end - 0.05 <= s.at < run.start]  # fmt: skip
+        if not yes:
+            yield f"{what} ran before a yes"
+            continue
+        others = [
+            number
+            for number, sound in script.sentences()
+            if one.start < sound.recognised < yes[0].recognised and not may_be_lost(played, sound)
+        ]
+        said = any(one.end <= heard.start < yes[0].at for heard in played.outcome.heard)
+        if said or others or any(one.start < at < yes[0].at for at in lines):
+            yield f"{what} ran, although something else was said first"
+
+
+def _unfounded(played: Played) -> Iterator[str]:
+    """What a section says has its reason."""
+    sounds = played.script.sounds
+    for at in spoken(played, NOT_HEARD):
+        if not any(not s.words and s.duration > 0.9 and s.over < at < s.over + 60 for s in sounds):
+            yield f"at {at:.2f} s the agent has not heard the user, who has not spoken"
+    for at in spoken(played, HOLD_LIMIT):
+        if not any(s.phrase in HOLD and s.over < at for s in sounds):
+            yield f"at {at:.2f} s the agent ends a hold that nobody has asked for"
+
+
+def _agreed(played: Played, one: Question) -> bool:
+    """The user has said yes to it, and nothing else happens meanwhile."""
+    script, end = played.script, one.end
+    later = [sound for sound in script.sounds if sound.over > one.start]
+    if end is None or not later or later[0].phrase not in YES or script.model != "pipeline":
+        return False
+    yes, more = later[0], later[1:]
+    over = yes.recognised + 3.0 + script.hook
+    moved = [m.at for m in script.moves if m.what != "commit"]
+    moved += [*(at for span in handoffs(played) for at in span), *stops(played)]
+    quiet = all(sound.at > over for sound in more)
+    quiet &= not any(end <= heard.start < yes.at for heard in played.outcome.heard)
+    quiet &= not any(one.start - 1.0 <= at <= over for at in moved)
+    in_time = end + 0.1 <= yes.at <= end + script.keys.confirm_wait - 1.0
+    committed = script.detection != "manual" or bool(commits(script, yes))
+    return quiet and in_time and committed and not may_be_lost(played, yes)
+
+
 def _undone(played: Played) -> Iterator[str]:
     """A call that the model has made takes effect, to its end, unless that is opted out of."""
     script, given_up = played.script, stops(played)
+    agreed = {q.asked for q in questions(played) if _agreed(played, q)}
     for number, sound in script.sentences():
+        if not user_words(played).keys() & script.words(number):
+            continue  # it was no turn, and its answer was speculation
         replies = [said for said in played.said if number in said.answers]
         made = [s.request for s in replies if s.request.outcome == "complete"]
-        stopped = any(r.at <= t <= (r.ended or r.at) + 1.0 for r in made for t in given_up)
+        asked = [said.request for said in replies]
+        stopped = any(r.at <= t <= (r.ended or r.at) + 1.0 for r in asked for t in given_up)
         if not made or stopped or any(said.fails for said in replies):
             continue
         for job in sound.calls:
+            if job in script.keys.confirm and (job, number) not in agreed:
+                continue
             after, effect = script.jobs[job].after, _effects(played, job, number)
             if script.jobs[job].policy == "cancel" or script.jobs[job].does == "playout":
                 continue
@@ -117,6 +199,10 @@ def _lies(played: Played) -> Iterator[str]:
             if (complete and CANCELLED.search(output)) or (begun and NO_EFFECT.search(output)):
                 found.add(f"{output!r} of job {job} (sentence {asked}), which took effect")
     yield from sorted(found)
+    for (job, asked), output in outputs(played.outcome.history):
+        never = not any((r.job, r.asked) == (job, asked) for r in played.runs)
+        if never and job in played.script.keys.confirm and not NO_EFFECT.search(output):
+            yield f"{output!r} of job {job} (sentence {asked}), which never ran"
     heard = heard_words(played)
     for item in played.outcome.history.items:
         if item.type == "message" and item.role == "assistant":
@@ -129,14 +215,9 @@ def _lies(played: Played) -> Iterator[str]:
 def _words(played: Played) -> Iterator[str]:
     """What was recognised is in the history, once."""
     script = played.script
-    said = [
-        word
-        for item in played.outcome.history.items
-        if item.type == "message" and item.role == "user"
-        for word in re.findall(r"\bu\d+[a-z]\b", item.text_content or "")
-    ]
+    said = user_words(played)
     for number, sound in script.sentences():
-        counts = [said.count(word) for word in script.words(number)]
+        counts = [said[word] for word in script.words(number)]
         if max(counts) > 1:
             yield f"sentence {number} is in the history twice"
         expected = sound.recognised < script.end - SETTLED and not may_be_lost(played, sound)

@@ -19,7 +19,7 @@ from turnfsm.runtime.testing.livekit import Call, Reply, Request, RequestEntry
 from .script import Script
 from .tools import INSTRUCTIONS, tool_name
 
-__all__ = ["Asked", "Model", "Said", "sentences_in"]
+__all__ = ["Asked", "Model", "Said"]
 
 Asked = tuple[int, int]
 """The numbers of a job and of the sentence that asks for it."""
@@ -66,7 +66,7 @@ class Model:
         entries, number = request.shown, len(self.said) + 1
         tail = list(takewhile(lambda e: e.kind in ("user", "system"), reversed(entries)))
         tail = [entry for entry in tail if not entry.text.startswith(INSTRUCTIONS)]
-        answers = sentences_in(tail)
+        answers = self._sentences(tail)
         news = dict(self._news(entries))
         parts = [*self._parts(tail, answers)]
         told = self._told(number, tail, news, alone=not parts)
@@ -79,7 +79,7 @@ class Model:
         fails = number in self._script.llm_fails
         offered = frozenset(asked for kind, asked in news if kind == "result")
         typed = {int(n) for e in entries for n in re.findall(r"\btyped(\d+)\b", e.text)}
-        shows = frozenset(sentences_in(entries)), frozenset(typed)
+        shows = frozenset(self._sentences(entries)), frozenset(typed)
         self.said.append(Said(request, words, meant, frozenset(answers), *shows, offered, fails))
         text = " ".join(words) + "." * bool(words)
         if fails:
@@ -105,9 +105,14 @@ class Model:
         elif tail and any(entry.kind == "user" for entry in tail):
             yield "typed", 0, 3
 
+    def _sentences(self, entries: Sequence[RequestEntry]) -> set[int]:
+        """The sentences of the user of which a word is there."""
+        said = " ".join(entry.text for entry in entries if entry.kind == "user")
+        return self._script.sentences_in(said)
+
     def _calls(self, entries: Sequence[RequestEntry]) -> Iterator[Call]:
         made = {_asked(entry.text) for entry in entries if entry.kind == "call"}
-        for sentence in sorted(sentences_in(entries)):
+        for sentence in sorted(self._sentences(entries)):
             for job in self._script.sounds[sentence - 1].calls:
                 if (job, sentence) not in made:
                     name = tool_name(self._script.jobs[job])
@@ -157,12 +162,6 @@ class Model:
         tool = tool_name(self._script.jobs[asked[0]])
         ids = {id, id.removesuffix("_final")}  # LiveKit's id for the result after `ctx.update()`
         return bool(ids & words) or {tool, str(asked[0]), str(asked[1])} <= words
-
-
-def sentences_in(entries: Sequence[RequestEntry]) -> set[int]:
-    """The sentences of the user of which a word is there."""
-    said = " ".join(entry.text for entry in entries if entry.kind == "user")
-    return {int(number) for number in re.findall(r"\bu(\d+)[a-z]\b", said)}
 
 
 def _asked(arguments: str) -> Asked:

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 from livekit.agents import APIError, llm, tts
 
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing import PermutedLoop, VirtualLoop, VirtualTimeError
 from turnfsm.runtime.testing.livekit import (
     Outcome,
@@ -19,6 +20,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
+from .keys import Keys
 from .model import Model, Said
 from .script import Move, Script
 from .tools import Clerk, Run, Tools
@@ -68,7 +70,7 @@ class Detector:
     async def predict_end_of_turn(self, chat_ctx: llm.ChatContext, **_: Any) -> float:
         await asyncio.sleep(self._script.detector_delay)
         said = " ".join(item.text_content or "" for item in chat_ctx.messages())
-        last = max((n for n, _ in self._script.sentences() if f"u{n}a" in said), default=0)
+        last = max(self._script.sentences_in(said), default=0)
         return 0.9 if last == 0 or self._script.sounds[last - 1].likely else 0.1
 
 
@@ -88,6 +90,8 @@ class _Voice(ScriptedTTS):
 def play(script: Script, session_class: Any) -> Played:
     """Play it once."""
     tools, model = Tools(script), Model(script)
+    if script.keys != Keys() and issubclass(session_class, TurnSession):
+        session_class = partial(session_class, flow=script.keys.flow(), proof="off")
     stage = _stage(script, tools, model, session_class)
     states: list[str] = []
 

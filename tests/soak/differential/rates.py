@@ -23,6 +23,8 @@ RECORD = Path(__file__).with_name("rates.json")
 
 KINDS: Mapping[str, str] = {
     "twice": "a tool took effect twice for one request of the user",
+    "unconfirmed": "a tool that needs a yes ran without one",
+    "unfounded": "a section of the flow says something without a reason",
     "undone": "a tool never took effect, or half of it",
     "lost": "a result is not in the history",
     "unseen": "a request does not show a result that there is",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -9,6 +10,8 @@ import attrs
 
 from turnfsm.fsm.flow import Policy
 from turnfsm.runtime.testing.livekit import ScriptedUser
+
+from .keys import KEYS, Keys
 
 __all__ = ["MODELS", "SWITCHES", "Job", "Model", "Move", "Obeys", "Script", "Sound", "simpler"]
 
@@ -24,6 +27,7 @@ SWITCHES = {
     "realtime": "realtime models",
     "failures": "the model and the TTS fail",
     "close": "the application closes the session in the middle of the conversation",
+    **KEYS,
 }
 """Where `TurnSession` differs from `AgentSession` on purpose. With all off, the two must agree."""
 
@@ -46,6 +50,7 @@ class Sound:
     Attributes:
         at, duration: Seconds.
         words: How many.
+        phrase: What they are, if it is something that the flow knows, such as a yes.
         stt_delay: Seconds from its end to its final transcript.
         interims: Interim transcripts: "", "plain", or "revised" (each has a wrong last word).
         likely: A turn detector takes its end for the end of the turn.
@@ -63,6 +68,7 @@ class Sound:
     calls: tuple[int, ...] = ()
     answer: int = 4
     ttft: float = 0.2
+    phrase: str = ""
 
     @property
     def over(self) -> float:
@@ -112,6 +118,7 @@ class Script:
     moves: tuple[Move, ...] = ()
     switches: frozenset[str] = frozenset()
     model: Model = "pipeline"
+    keys: Keys = attrs.field(factory=Keys)
     obeys: Obeys = "always"
     detection: str = "vad"
     """As of LiveKit, or ``detector``: one that takes `detector_delay` seconds."""
@@ -139,7 +146,11 @@ class Script:
         """How long it is played."""
         if self.closes_at is not None:
             return self.closes_at + 8.0
-        return max([0.0, *(s.over for s in self.sounds), *(m.at for m in self.moves)]) + TAIL
+        keys = self.keys
+        waits = (2 * keys.confirm_wait if keys.confirm else 0.0) + (keys.hold or 0.0)
+        return (
+            max([0.0, *(s.over for s in self.sounds), *(m.at for m in self.moves)]) + TAIL + waits
+        )
 
     @property
     def end(self) -> float:
@@ -152,7 +163,13 @@ class Script:
 
     def words(self, number: int) -> list[str]:
         """Those of a sound: ``u2a u2b``."""
-        return [f"u{number}{chr(97 + i)}" for i in range(self.sounds[number - 1].words)]
+        sound = self.sounds[number - 1]
+        return sound.phrase.split() or [f"u{number}{chr(97 + i)}" for i in range(sound.words)]
+
+    def sentences_in(self, text: str) -> set[int]:
+        """The sentences of which a word is in a text."""
+        said = {*re.findall(r"\w+", text)}
+        return {number for number, _ in self.sentences() if said & {*self.words(number)}}
 
     def user(self) -> ScriptedUser:
         """The user who says it."""
@@ -201,10 +218,15 @@ def simpler(script: Script) -> Iterator[Script]:
             attrs.evolve(sound, calls=sound.calls[1:]),
             attrs.evolve(sound, interims=""),
             attrs.evolve(sound, stt_delay=0.3),
+            attrs.evolve(sound, phrase=""),
         ):
             if plain != sound:
                 sounds = (*script.sounds[:i], plain, *script.sounds[i + 1 :])
                 yield attrs.evolve(script, sounds=sounds)
+    for field in attrs.fields(Keys):
+        keys = attrs.evolve(script.keys, **{field.name: field.default})
+        if keys != script.keys:
+            yield attrs.evolve(script, keys=keys)
     for number, job in script.jobs.items():
         for field in attrs.fields(Job):
             plain_job = attrs.evolve(job, **{field.name: field.default})

@@ -11,15 +11,24 @@ from .facts import (
     answered,
     commits,
     delivered,
+    given_up,
     handoffs,
     heard_words,
+    holds,
+    left_out,
     may_be_lost,
     obeyed,
+    questions,
     refused,
+    said_yes,
+    spoken,
     stops,
     too_few,
+    user_words,
     with_results,
 )
+from .keys import HOLD, HOLD_LIMIT, NOT_HEARD
+from .model import Asked, Said
 from .play import Played
 from .script import Script, Sound
 from .tools import Run
@@ -32,7 +41,8 @@ MARGIN = 0.5
 """Seconds of silence for all that takes no time of the script."""
 
 AFTER_NOISE = 2.3
-"""Seconds, once: a sound may have been words, and words may still come."""
+"""Seconds, once: a sound may have been words, and words may still come; or as long as the detector
+expects more, which then begins anew."""
 
 MOVE = 1.0
 """Seconds for each move of the application, and for a handoff."""
@@ -87,21 +97,71 @@ def waits(played: Played) -> Iterator[Wait]:
         since = _due(script, sound)
         until = answered(played, number, heard)
         if not _given_up(played, number, sound, until):
+            if script.keys.never_silent is not None and until is not None and since < until:
+                yield _longest_silence(played, number, since, until)
             yield _wait(played, "sentence", f"the answer to sentence {number}", since, until)
     for run, end, _ in with_results(played, script.end - 1.0):
         until = delivered(played, (run.job, run.asked), heard)
-        stopped = [at for at in stops(played) if run.start - 3.0 < at < (until or script.end)]
+        acts = [*_stops(played), *_failed(played, (run.job, run.asked))]
+        stopped = [at for at in acts if run.start - 3.0 < at < (until or script.end)]
         later = [said.request.at for said in played.said if said.request.at > max([end, *stopped])]
         if not stopped or later:  # what the application stops is due in the next reply
             what = f"the result of job {run.job} (sentence {run.asked})"
             since = min(later) if stopped else end
             yield _wait(played, "result", what, min(since, until or since), until)
+    yield from _from_sections(played)
     for number, move in enumerate(script.moves, 1):
         if move.what in ("say", "say_on", "reply", "ask", "chat", "run"):
             until = obeyed(played, number, heard)
             if not (_overtaken(played, number, until) or refused(played, number)):
                 what = f"what move {number} ({move.what}) asks for"
                 yield _wait(played, "move", what, move.at, until)
+
+
+def _longest_silence(played: Played, number: int, since: float, until: float) -> Wait:
+    """With `never_silent`: while a sentence waits for its answer."""
+    script, at, longest = played.script, since, 0.0
+    spans = [(heard.start, heard.end) for heard in played.outcome.heard]
+    spans += [(s.at, s.recognised + endpointing(script, s) + script.hook) for s in script.sounds]
+    spans += [*holds(played), *((q.start, q.over) for q in questions(played)), (until, until)]
+    for start, end in sorted(span for span in spans if span[1] > since and span[0] <= until):
+        longest, at = max(longest, start - at), max(at, end)
+    limit = (script.keys.never_silent or 0.0) + 2 * MARGIN
+    limit += AFTER_NOISE * any(not s.words and s.over > since - 3.0 for s in script.sounds)
+    what = f"anything, while the answer to sentence {number} is awaited,"
+    return Wait("sentence", what, since, until, True, round(longest, 3), round(limit, 3))
+
+
+def _from_sections(played: Played) -> Iterator[Wait]:
+    """What `not_heard` and `hold` say to a user who does nothing else."""
+    script, keys = played.script, played.script.keys
+    for sound in script.sounds if script.model == "pipeline" else ():
+        at = sound.over + 3.0
+        first = not any(said < at for said in spoken(played, NOT_HEARD))
+        if keys.not_heard and first and not sound.words and sound.duration >= 1.5:
+            what = "what the agent says to speech without a transcript"
+            yield from _said_alone(played, sound, what, NOT_HEARD, at)
+        if keys.hold is not None and sound.phrase in HOLD and script.detection != "manual":
+            at = sound.recognised + endpointing(script, sound) + script.hook + keys.hold
+            at += 0.75 * keys.says_hold
+            yield from _said_alone(played, sound, "the end of the hold", HOLD_LIMIT, at)
+
+
+def _said_alone(played: Played, sound: Sound, what: str, word: str, since: float) -> Iterator[Wait]:
+    """What is due after a sound, if nothing else happens from before it until then."""
+    script = played.script
+    others = [(s.at, s.recognised + 4.0) for s in script.sounds if s is not sound]
+    others += [(move.at - 1.0, move.at + 1.0) for move in script.moves]
+    others += [(run.start, run.end or script.end) for run in played.runs]
+    others += [(h.start, h.end) for h in played.outcome.heard if h.text not in ("w1 w2.", "v1 v2.")]
+    until = min((at for at in spoken(played, word) if at > sound.at), default=None)
+    end = script.end if until is None else until
+    if since + 1.0 < script.end and not any(
+        start < min(end, since + 1.0) and over > sound.at - 1.0 for start, over in others
+    ):
+        limit = MARGIN + script.hook
+        silent = round(max(0.0, end - since), 3)
+        yield Wait("move", what, since, end, until is not None, silent, limit)
 
 
 def endpointing(script: Script, sound: Sound) -> float:
@@ -122,13 +182,37 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
     """Nothing is due: the application or a failure has ended it, or the words are dropped."""
     script = played.script
     last = script.end if until is None else until
-    if any(sound.at <= at <= last for at in stops(played)):
+    if any(sound.at <= at <= last for at in _stops(played)):
         return True
+    empty = any(script.jobs[job].ends == "nothing" for job in sound.calls)
+    if said_yes(played, number) or (empty and any(sound.at < at < last for at, _ in holds(played))):
+        return True  # after a hold nothing is left to be said of a call without a result
     replies = [said for said in played.said if number in said.answers]
-    if any(s.fails or played.said.index(s) + 1 in script.tts_fails for s in replies):
+    if any(said in replies for said in _broken(played)):
         return True
     shown = any(number in said.shows for said in played.said)
+    if left_out(played, sound) and not user_words(played).keys() & script.words(number):
+        return True
     return too_few(played, sound) or (not shown and may_be_lost(played, sound))
+
+
+def _failed(played: Played, asked: Asked) -> list[float]:
+    """When a reply with this result failed and is not tried again: for the second time; or at once
+    if a realtime model breaks off, which no session learns of."""
+    failed = [s.request.ended for s in _broken(played) if ("result", asked) in s.meant]
+    tries = 2 if played.script.model == "pipeline" else 1
+    return [at for at in failed[tries - 1 : tries] if at is not None]
+
+
+def _broken(played: Played) -> list[Said]:
+    """The replies in which the model or the TTS fails."""
+    return [said for number, said in enumerate(played.said, 1)
+            if said.fails or number in played.script.tts_fails]  # fmt: skip
+
+
+def _stops(played: Played) -> list[float]:
+    """When what was to be said was given up: what is then still due comes with the next reply."""
+    return [*stops(played), *given_up(played)]
 
 
 def _overtaken(played: Played, number: int, until: float | None) -> bool:
@@ -136,7 +220,7 @@ def _overtaken(played: Played, number: int, until: float | None) -> bool:
     script, at = played.script, played.script.moves[number - 1].at
     last = script.end if until is None else until
     acts = [moment for sound in script.sounds for moment in (sound.at, sound.recognised)]
-    acts += stops(played)
+    acts += _stops(played)
     acts += [move.at for n, move in enumerate(script.moves, 1) if n != number]
     failed = "failures" in script.switches and until is None
     return failed or any(at - 1.0 <= other <= last for other in acts if other != at)
@@ -150,8 +234,12 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
              if since - 3.0 < m.at < end and m.what not in ("close", "hand_over")]  # fmt: skip
     handed = [there for asked, there in handoffs(played) if asked < end and since - 3.0 < there]
     held = any(_holds(script, r) and r.start < end and (r.end or end) >= since for r in played.runs)
-    limit = MARGIN + AFTER_NOISE * bool(noises) + MOVE * (len(moved) + len(handed))
-    limit += script.hook * held  # a turn that has waited for the tool
+    held_off = sum(start < end and until >= since for start, until in holds(played))
+    held_off += sum(since <= said.request.at < end for said in _broken(played))
+    waited = max([AFTER_NOISE, *(endpointing(script, s) for _, s in script.sentences())])
+    limit = MARGIN + waited * bool(noises) * (1 + held_off) + MOVE * (len(moved) + len(handed))
+    spoke = any(since < h.start < end or h.start < since < h.end for h in played.outcome.heard)
+    limit += script.hook * (held or spoke)  # a turn that has waited for a tool or a speech
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
 
@@ -170,6 +258,9 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
             script, run
         ):  # a result waits for the calls beside it, and later ones
             yield run.start, script.end if run.end is None else run.end
+    yield from holds(played)
+    for question in questions(played):
+        yield question.start, question.over
     for asked, there in handoffs(played):  # one waits for all calls that run, on both sessions
         for run in played.runs:
             over = script.end if run.end is None else run.end

@@ -7,7 +7,7 @@ from itertools import product
 
 import attrs
 
-from .draw import POLICIES
+from .keys import POLICIES
 from .script import SWITCHES, Job, Move, Script, Sound
 
 __all__ = ["INTERRUPTIONS", "TOOLS", "sweep"]

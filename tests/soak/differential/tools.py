@@ -11,7 +11,7 @@ from livekit.agents import Agent, RunContext, ToolError, function_tool
 
 from turnfsm.livekit import on_interruption
 
-from .draw import POLICIES
+from .keys import POLICIES
 from .script import Job, Script
 
 __all__ = ["INSTRUCTIONS", "Clerk", "Run", "Tools", "tool_name"]
