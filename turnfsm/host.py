@@ -24,6 +24,7 @@ Example::
 
 from turnfsm.fsm.agenda import Item, Part
 from turnfsm.fsm.flow import Tuning
+from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.governing import govern
@@ -77,11 +78,13 @@ __all__ = [
     "Speech",
     "SpeechInterrupted",
     "Step",
+    "Transcript",
     "Tuning",
     "Turn",
     "TurnLimitReached",
     "TurnWaitsLong",
     "UserTurn",
+    "classifier",
     "govern",
     "on_interruption",
     "once",

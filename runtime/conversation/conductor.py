@@ -29,6 +29,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .agent_state import AgentState, Publish
 from .call_ids import CallIds
+from .classifying import Classifiers
 from .confirming import Confirming
 from .deferred import DeferredQueue
 from .floor import Floor, Step
@@ -90,6 +91,7 @@ class Conductor(UserReports):
         self.host.confirming = Confirming(
             session, self.tools, self.expecting, self.floor, self.host.can_say
         )
+        self.host.classifiers = Classifiers(self.host.said_so_far, self.transcript_classified)
         self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
@@ -139,6 +141,7 @@ class Conductor(UserReports):
         self.agent_state.close()
         self._session.tune(Tuning())
         await self.utterance.aclose()
+        await self.host.classifiers.aclose()
         await self.turn.aclose()
 
     def agent_phase_changed(self) -> None:

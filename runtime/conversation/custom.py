@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from turnfsm.fsm import Flow, HostError
 
+from .classifying import Judge, deadline_of
 from .host import TurnHost
 
 __all__ = ["CustomHost", "host_fact", "turn_action"]
@@ -65,7 +66,8 @@ class CustomHost:
     """The host of one session: the turn's own methods, and those of the application.
 
     A host fact with phrases depends on what the user said, and one with tools on the running calls.
-    They need no method, and neither does an action that says a text. Every other method is looked
+    They need no method, and neither does an action that says a text. A classifier, if there is one,
+    takes the place of the phrases. Every other method is looked
     up in the turn's own host, then in ``actions`` (any method of that name), then among the marked
     methods of the session, and finally in the current agent.
 
@@ -99,7 +101,7 @@ class CustomHost:
         marked = self._marked(session)
         for name in (*flow.actions, *flow.host_facts):
             if name in flow.phrases:
-                setattr(self, name, partial(turn.has_said, flow.phrases[name]))
+                setattr(self, name, partial(self._has_said, name, actions, marked))
                 continue
             if name in flow.facts and (tools := flow.facts[name].tools):
                 setattr(self, name, partial(turn.waits_for, tools))
@@ -111,6 +113,8 @@ class CustomHost:
             if not callable(method):
                 self.left_to_agent.append(name)
                 method = self._of_agent(name)
+            elif deadline_of(method) is not None:
+                method = partial(turn.classifiers.ask, name, cast(Judge, method), False)
             setattr(self, name, method)
         if actions is not None and self.left_to_agent:
             raise self._lacking(actions, self.left_to_agent, "add a method of that name")
@@ -130,9 +134,25 @@ class CustomHost:
         def call(*event: object) -> object:
             agent = self._agent()
             self.check_agent(agent)
-            return self._marked(agent)[name](*event)
+            method = self._marked(agent)[name]
+            if deadline_of(method) is not None:
+                return self._turn.classifiers.ask(name, cast(Judge, method), False)
+            return method(*event)
 
         return call
+
+    def _has_said(
+        self, name: str, actions: object, marked: Mapping[str, Callable[..., object]]
+    ) -> bool:
+        by_phrases = self._turn.has_said(self._flow.phrases[name])
+        own = (
+            getattr(actions, name, None)
+            or marked.get(name)
+            or self._marked(self._agent()).get(name)
+        )
+        if deadline_of(own) is None:
+            return by_phrases
+        return self._turn.classifiers.ask(name, cast(Judge, own), by_phrases)
 
     def _marked(self, owner: object) -> Mapping[str, Callable[..., object]]:
         found = {}
@@ -162,6 +182,8 @@ def _marks(kind: type) -> Mapping[str, str]:
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():
             mark: str | None = getattr(value, _MARK, None)
+            if deadline_of(value) is not None:
+                mark = "classifier"
             if mark is not None:
                 marks[name] = mark
             elif name in marks:

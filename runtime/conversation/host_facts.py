@@ -12,6 +12,7 @@ from turnfsm.fsm.phrases import Phrases, words_of
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
+from .classifying import Classifiers, Transcript
 from .confirming import Confirming
 from .floor import Floor
 from .ports import Output, Session, Setup, Speech
@@ -67,6 +68,7 @@ class HostFacts:
         self.turn: TurnRuntime
         self.utterance: Utterance
         self.confirming: Confirming
+        self.classifiers: Classifiers
         self.results_need_reply = self._asked_of_decision = False
         self._button_pressed = False
         self._empty_transcript = False
@@ -123,6 +125,12 @@ class HostFacts:
         current utterance. For the host facts with `phrases`."""
         words = self._about if self._about.text else self._said
         return phrases.match(words.text, whole=words.whole)
+
+    def said_so_far(self, by_phrases: bool) -> Transcript:
+        """What a classifier judges: the text of the trigger, or else of the current utterance."""
+        words, step = self._about if self._about.text else self._said, self._floor.step
+        agent_text = "" if step is None else step.saying.text
+        return Transcript(words.text.strip(), words.whole, by_phrases, agent_text)
 
     # -- host facts: asked at the moment of a decision
 

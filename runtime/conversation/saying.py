@@ -66,6 +66,11 @@ class Saying:
         self._heard, self._since = self._heard_for, None
 
     @property
+    def text(self) -> str:
+        """Its text so far."""
+        return self._text
+
+    @property
     def asks(self) -> bool:
         """The last sentence so far is a question, and the user has heard its beginning.
 

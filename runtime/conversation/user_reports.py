@@ -236,6 +236,15 @@ class UserReports:
             self._post("endpointing_ended")
         self._moved()
 
+    def transcript_classified(self) -> None:
+        """A classifier of the application has judged the transcript so far.
+
+        Posts `interim_transcript`, in a flow that has it, so that it decides again.
+        """
+        if self._governs and "interim_transcript" in self.turn.flow.triggers:
+            self._post("interim_transcript")
+        self._moved()
+
     def final_transcript(self) -> None:
         """A final transcript has arrived.
 

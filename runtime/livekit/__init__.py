@@ -1,5 +1,6 @@
 """`TurnSession`: LiveKit voice agents whose turns follow a flow."""
 
+from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
@@ -21,9 +22,11 @@ __all__ = [
     "NotMade",
     "SpeechInterrupted",
     "Telemetry",
+    "Transcript",
     "TurnContext",
     "TurnSession",
     "UnsupportedLiveKit",
+    "classifier",
     "host_fact",
     "on_interruption",
     "once",

@@ -1,5 +1,6 @@
 """`TurnGovernor`: Pipecat pipelines whose turns follow a flow."""
 
+from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.host.errors import SpeechInterrupted
@@ -12,7 +13,9 @@ __all__ = [
     "FrameRecorder",
     "NotMade",
     "SpeechInterrupted",
+    "Transcript",
     "TurnGovernor",
+    "classifier",
     "on_interruption",
     "once",
     "recover_with",

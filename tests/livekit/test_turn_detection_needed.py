@@ -32,7 +32,9 @@ def stage(flow: object, **parts: Any) -> Stage:
         {"min_interruption_words": 2},
     ],
 )
-def test_push_to_talk_has_manual_turns_if_the_application_names_no_others(options: Any) -> None:
+async def test_push_to_talk_has_manual_turns_if_no_others_are_named(
+    options: Any,
+) -> None:
     session: Any = TurnSession(flow="push_to_talk", vad=None, **options)
     assert session.turn_detection == "manual"
     assert session.options.interruption["min_words"] == (2 if "2" in str(options) else 0)
