@@ -14,12 +14,11 @@ from turnfsm.fsm.load.loader import load_flow
 from turnfsm.fsm.metrics import Panel, Silence, Tick, measure, panel
 from turnfsm.fsm.metrics.panel import TICK
 
-from .decisions import decided, otherwise_in
+from .decisions import broken_in, decided, otherwise_in
 from .events import Recording
 from .evidence import Evidence
 from .facts import Facts, Span, facts_of
 from .outages import outages_in
-from .properties import broken_properties
 from .rules import AuditFinding, findings_in, unjudged
 
 __all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording"]
@@ -55,9 +54,9 @@ class Audit:
 
     Attributes:
         of: What it was made of.
-        findings: The failures, in the order of time. For a journal: the outages.
-        broken: For a journal: one sentence for each broken property of its flow, and for each entry
-            that the flow decides differently.
+        findings: The failures, in the order of time. For a journal: the outages, and the broken
+            properties of its flow.
+        broken: For a journal: the first entry that the flow decides differently, as a sentence.
         silences: The silences of more than 2 s.
         panel: The panel of tau-voice.
         spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
@@ -85,9 +84,7 @@ class Audit:
     @property
     def properties(self) -> tuple[str, ...]:
         """Which of the ten properties of a turn were broken."""
-        told = [finding.property for finding in self.findings if finding.property]
-        named = (line.split(": ")[1] for line in self.broken if line.count(": ") > 1)
-        return tuple(dict.fromkeys([*told, *(name for name in named if name.isidentifier())]))
+        return tuple(dict.fromkeys(one.property for one in self.findings if one.property))
 
 
 def audit_recording(
@@ -146,19 +143,20 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         True
     """
     figures = measure(journal)
-    broken: list[str] = []
+    found = [*outages_in(figures), *otherwise_in(journal)]
+    broken: tuple[str, ...] = ()
     if flow is not None and journal.header.snapshot is None:
-        broken = broken_properties(journal, flow, _known_timers(journal, flow))
+        found += broken_in(journal, flow, _known_timers(journal, flow))
         divergence = replay(journal, flow)
-        broken += [] if divergence is None else [str(divergence)]
+        broken = () if divergence is None else (str(divergence),)
     gaps = tuple(map(_gap, figures.silences))
     lanes = read_lanes(journal)
     spans = {
         name: tuple((span.start, span.end) for span in getattr(lanes, name))
         for name in ("user", "agent", "tools")
     }
-    found = sorted([*outages_in(figures), *otherwise_in(journal)], key=lambda one: one.at)
-    return Audit("journal", tuple(found), tuple(broken), gaps, figures.panel, spans, lanes.end)
+    found.sort(key=lambda one: one.at)
+    return Audit("journal", tuple(found), broken, gaps, figures.panel, spans, lanes.end)
 
 
 def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:

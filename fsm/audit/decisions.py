@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Journal
+from turnfsm.fsm.journal import Entry, Journal
 from turnfsm.fsm.load.loader import load_shipped
 from turnfsm.fsm.places import decided_at
 from turnfsm.fsm.source import Location
 
 from .events import Recording
 from .follow import Follower, SessionTriggers, TurnTriggers
+from .properties import Broken, Judge
 from .rules import AuditFinding, Decision
 from .rules.rule import AT_ONCE
 
-__all__ = ["decided", "otherwise_in"]
+__all__ = ["broken_in", "decided", "otherwise_in"]
 
 _PLACE = re.compile(r"(.*):(\d{1,9}):(\d{1,9})")
 
@@ -58,6 +59,41 @@ def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
             decided = str(note.data.get("decided"))
             decision = Decision(place[1], int(place[2]), int(place[3]), decided)
             yield AuditFinding(note.t, "", "", str(note.data.get("did")), decision)
+
+
+def broken_in(
+    journal: Journal, flow: Flow, timers: Mapping[str, float]
+) -> tuple[AuditFinding, ...]:
+    """The properties that a journal breaks, each once, with the line of the flow that did it.
+
+    Args:
+        journal: The journal, from its first entry on.
+        flow: The flow that made it.
+        timers: The session's seconds, which override those of the flow.
+    """
+    judge = Judge(flow, {**flow.timers, **timers})
+    found = {
+        AuditFinding(broken.at, "", broken.property, _said(broken), _made(flow, entry, broken))
+        for entry in journal.entries
+        for broken in judge.entry(entry)
+    }
+    return tuple(sorted(found, key=lambda finding: (finding.at, finding.what)))
+
+
+def _said(broken: Broken) -> str:
+    return f"{broken.where}: {broken.what}" if broken.where else broken.what
+
+
+def _made(flow: Flow, entry: Entry, broken: Broken) -> Decision | None:
+    """The decision that broke a property, or the timer that should have left the state."""
+    if not broken.timer:
+        place = decided_at(flow, entry.verdict)
+        return None if place is None else _at(place, str(entry.verdict))
+    rows = [row for row in flow.rows(entry.verdict.state) if row.trigger == broken.timer]
+    if flow.source is None:
+        return None
+    what = f"{broken.timer}: {entry.verdict.state} -> {rows[-1].dest}"
+    return _at(flow.source.key(rows[-1].path), what)
 
 
 def _decision(followers: Iterable[Follower], asks: tuple[str, ...], at: float) -> Decision | None:

@@ -61,12 +61,14 @@ class Broken:
         where: The trigger and the state; empty if a state lasted too long.
         property: Its name; ``no_dead_floor`` if a state lasted too long.
         what: What happened, in a sentence.
+        timer: The timer that should have left the state; empty if no state lasted too long.
     """
 
     at: float
     where: str
     property: str
     what: str
+    timer: str = ""
 
     def __str__(self) -> str:
         if not self.where:
@@ -196,7 +198,7 @@ class Judge:
                     f"{state} was held for {held:.3f} s since {timer} started, "
                     f"though it leaves it after {seconds:g} s"
                 )
-                yield Broken(entry.t, "", "no_dead_floor", what)
+                yield Broken(entry.t, "", "no_dead_floor", what, timer)
 
 
 def _limits(flow: Flow, state: str, timers: Mapping[str, float]) -> Mapping[str, float]:

@@ -283,6 +283,39 @@ def test_a_journal_of_ours_is_judged_by_its_properties(tmp_path: Path) -> None:
     assert run("audit", str(file)) == 1
 
 
+def test_a_broken_property_has_the_line_that_broke_it(tmp_path: Path) -> None:
+    """The decision, or the timer that should have left the state."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedLLM({"hello": "Hello."}),
+        timers={"thinking_limit": 10.0},
+    )
+    stage.run(8.0)
+    file = tmp_path / "a.jsonl"
+    write_journal(file, stage.session.turn.journal.read())
+    lines = file.read_text().splitlines()
+    assert audit_file(file).right
+    begun = next(n for n, line in enumerate(lines) if '"step_started"' in line)
+    file.write_text("\n".join(lines[:begun] + lines[begun + 1 :]) + "\n")
+    first = audit_file(file).findings[0]
+    assert first.property == "the_agent_state_is_true"
+    assert first.what.startswith("start_playout in thinking: an event of a step that is over")
+    assert "start_playout: stays thinking / start_output" in str(first.decision)
+    later = [json.loads(line) for line in lines[begun + 1 :]]
+    shifted = [json.dumps({**fields, "t": fields["t"] + 100.0}) for fields in later]
+    file.write_text("\n".join(lines[: begun + 1] + shifted) + "\n")
+    held = audit_file(file).findings[0]
+    assert held.property == "no_dead_floor"
+    assert str(held.decision).endswith(": thinking_limit: thinking -> listening")
+
+
+def test_an_outage_says_that_no_line_decides_it() -> None:
+    found = audited(scenario("P2")).findings
+    assert [one.lines()[1].strip() for one in found] == ["an outage: no line of a flow decides it"]
+
+
 def run(*words: str) -> int:
     with pytest.raises(SystemExit) as exit:
         main(words)

@@ -14,7 +14,9 @@ LOST = AuditFinding(9.0, "C", "every_call_ends_once", "a <result> is lost")
 SILENCE = Gap(7.05, 12.4, "tool_running")
 SESSION = Audit("recording", (LATE, LOST), (), (SILENCE,), panel([[]]))
 RIGHT = Audit("recording", (), (), (SILENCE,), panel([[]]))
-BROKEN = Audit("journal", (), ("entry 4: one_reply_to_a_turn: two",), (), panel([[]]))
+TWO = AuditFinding(4.0, "", "one_reply_to_a_turn", "turn_committed in thinking: two")
+BROKEN = Audit("journal", (TWO,), (), (), panel([[]]))
+DIVERGED = Audit("journal", (), ("entry 4 is decided differently",), (), panel([[]]))
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,7 @@ def test_a_property_that_a_journal_breaks_fails_like_a_finding(
     words: list[str], fails: bool
 ) -> None:
     assert bool(Gate.of(words).failed_by(BROKEN)) is fails
+    assert bool(Gate.of(words).failed_by(DIVERGED)) is (words == [])
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,6 @@ def test_in_junit_each_session_is_a_test_that_fails_by_the_gate() -> None:
     first, second = suite
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert (first.get("name"), second.get("name")) == ("one.jsonl", "two.jsonl")
-    assert first.findtext("failure") == str(LOST)
+    assert first.findtext("failure") == "\n".join(LOST.lines())
     assert first.findtext("system-out") == str(LATE)
     assert len(second) == 0

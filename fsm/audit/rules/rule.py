@@ -64,9 +64,12 @@ class AuditFinding:
         return f"{self.at:8.2f} s  {self.failure or '-'}  {self.what}{held}"
 
     def lines(self) -> tuple[str, ...]:
-        """The finding, followed by the flow's decision."""
-        told = () if self.decision is None else (f"{'':12}{self.decision}",)
-        return str(self), *told
+        """The finding, followed by the flow's decision, or by why there is none."""
+        outage = not (self.failure or self.property)
+        none = (
+            "an outage: no line of a flow decides it" if outage else "the flow has no line for it"
+        )
+        return str(self), f"{'':12}{self.decision or none}"
 
 
 @attrs.frozen
