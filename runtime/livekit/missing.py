@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 from turnfsm.runtime.livekit_contract import check, installed
 
@@ -20,10 +21,16 @@ def require_livekit(*, strict: bool) -> None:
         UnsupportedLiveKit: It is not supported, and `strict` is set.
     """
     if strict:
-        check()
+        _supported()
     for feature, what in LEFT_OUT.items():
         logger.warning(
             "livekit-agents %s lacks private names that turnfsm needs; without %s there is no "
             "promise that %s",
             *(installed(), feature, what),
         )
+
+
+@cache
+def _supported() -> None:
+    """What is supported once stays so for the process; an error is raised each time."""
+    check()
