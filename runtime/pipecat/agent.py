@@ -53,7 +53,7 @@ class PipecatAgent(Host):
         settings: The current settings.
         tap: The audio output.
         take: Commits a deferred turn.
-        tell: Called with the events for the application.
+        on_report: Called with the events for the application.
     """
 
     push: Push
@@ -75,11 +75,11 @@ class PipecatAgent(Host):
         settings: Settings,
         tap: Tap,
         take: Callable[[Turn], Coroutine[Any, Any, None]],
-        tell: Callable[[Report], None] | None,
+        on_report: Callable[[Report], None] | None,
     ) -> None:
         super().__init__()
         self.settings, self.output = settings, tap
-        self._take, self._tell = take, tell
+        self._take, self._on_report = take, on_report
         self.names = Names()
         self.calls = PipecatCalls(self)
         self._noted: set[str] = set()
@@ -148,8 +148,8 @@ class PipecatAgent(Host):
 
     def report(self, report: Report) -> None:
         """Notify the application."""
-        if self._tell is not None:
-            self._tell(report)
+        if self._on_report is not None:
+            self._on_report(report)
 
     @property
     def deciding(self) -> bool:

@@ -61,7 +61,7 @@ class TurnGovernor:
         posts: The triggers of a flow of your own that you post yourself, with ``turn.post(...)``.
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
             ``off`` does not check.
-        tell: Called with a `TurnLimitReached`, a `TurnWaitsLong` or a `FalseInterruption`.
+        on_report: Called with a `TurnLimitReached`, a `TurnWaitsLong` or a `FalseInterruption`.
         store: Where the conversation is saved, so that another worker can continue it: a path, the
             address of a database, or a store.
         session_id: The name under which the other worker finds it.
@@ -94,7 +94,7 @@ class TurnGovernor:
         actions: object | None = None,
         posts: Iterable[str] = (),
         proof: Proof = "require",
-        tell: Callable[[Report], None] | None = None,
+        on_report: Callable[[Report], None] | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class TurnGovernor:
             self._take,
             actions=actions,
             sinks=check_sinks(sinks),
-            tell=tell,
+            on_report=on_report,
             store=store,
             session_id=session_id,
         )

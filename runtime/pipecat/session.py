@@ -43,7 +43,7 @@ class PipecatSession:
         take: Commits a deferred turn.
         actions: Has methods for the application's own actions and host facts.
         sinks: Each gets every record of the journal.
-        tell: Called with the events for the application.
+        on_report: Called with the events for the application.
         store, session_id: Where the conversation is saved, and under which name.
     """
 
@@ -56,14 +56,14 @@ class PipecatSession:
         *,
         actions: object | None,
         sinks: Iterable[Sink],
-        tell: Callable[[Report], None] | None,
+        on_report: Callable[[Report], None] | None,
         store: Store | str | Path | None,
         session_id: str | None,
     ) -> None:
         self.ledger, self._tap = Ledger(), tap
         # A transcript interrupts if a start strategy has proposed that.
         settings = Settings({**flow.timers, **timers}, min_words=1)
-        self.agent = PipecatAgent(settings, tap, take, tell)
+        self.agent = PipecatAgent(settings, tap, take, on_report)
         self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger, DeferredQueue())
         self.hearing = self.agent.hearing = Hearing(self.conductor)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)

@@ -127,7 +127,7 @@ class Stage:
         self._filter, self._other_params = filter, other_params
         self.microphone, self.model = Microphone(), ScriptedModel(model, self._ask, **(llm or {}))
         self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
-        self.governor = governor(tell=self.told.append, **options) if governor else None
+        self.governor = governor(on_report=self.told.append, **options) if governor else None
         if self.governor is not None:
             self.governor.turn.observe(lambda seq, verdict: self._note_state())
 
