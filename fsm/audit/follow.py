@@ -147,7 +147,7 @@ class TurnTriggers:
     def _turn_asked(self) -> None:
         if not self._asked:
             self._asked = self._due = True
-            self._post("turn_asked", None)
+            self._post("reply_requested", None)
 
     def _message(self) -> None:
         if self._words is None:  # typed, or given by the application

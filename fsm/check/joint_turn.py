@@ -171,7 +171,7 @@ class TurnSide:
             names = [f"u{n}" for n in range(view.said, view.said + here.committed)]
             ops: tuple[Op, ...] = (("said", here.committed), ("ask", r, *names))
             said, asked = f"reply {r} is asked for", here._replace(committed=0)
-            yield from host.happens(said, asked, view, "turn_asked", ops)
+            yield from host.happens(said, asked, view, "reply_requested", ops)
 
     def _floor(self, here: Here, view: View) -> Iterator[Step]:
         r, host = here.floor, self.host

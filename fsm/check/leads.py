@@ -247,7 +247,7 @@ def _does(action: str) -> Goal:
 
 def _overdue(model: StateSpace) -> Iterator[Wait]:
     bit = model.bits.ghosts["turn_open"]
-    ends = ("turn_asked", "turn_dropped")
+    ends = ("reply_requested", "turn_dropped")
     wait = Wait(
         "every_turn_is_accounted_for",
         "a turn that stays open is dropped",

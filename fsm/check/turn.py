@@ -87,7 +87,7 @@ _WORLD = World(
             (),
         ),
         "turn_deferred": ((), ("turn_deferred",), ()),
-        "turn_asked": (("turn_open",), (), ()),
+        "reply_requested": (("turn_open",), (), ()),
         "turn_dropped": (("turn_open",), (), ()),
     },
     actions={
@@ -182,13 +182,13 @@ PROPERTIES: dict[str, Builtin] = {
         Builtin(
             "one_reply_to_a_turn",
             "The reply to a committed turn is asked for once.",
-            ("turn_committed", "turn_asked", "turn_dropped"),
+            ("turn_committed", "reply_requested", "turn_dropped"),
         ),
         Builtin(
             "every_turn_is_accounted_for",
             "A committed turn gets a reply or is dropped. If none comes, this is reported; if "
             "`turn_overdue` is set, the turn is dropped then.",
-            ("turn_committed", "turn_asked", "turn_dropped"),
+            ("turn_committed", "reply_requested", "turn_dropped"),
             ("listening",),
         ),
         Builtin(

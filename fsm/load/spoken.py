@@ -15,7 +15,7 @@ __all__ = ["BUSY", "BY_WORDS", "add_fillers", "add_silence", "end_of_filler"]
 BUSY = ("user_speaking", "endpointing", "answer_pending")
 """While one of these is so, the floor is the user's."""
 BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "user_typed")
-_COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "user_typed")
+_COUNTED_FROM = ("user_stopped_speaking", "reply_requested", "turn_dropped", "user_typed")
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3
 _HANG_UP_AFTER = 1.0

@@ -184,7 +184,7 @@ class QuietTimes:
             case "endpointing_ended" | "turn_dropped":
                 self._asked = None
                 self._refused.pop("turn_committed", None)
-            case "turn_asked":
+            case "reply_requested":
                 self._asked, self._scheduled = None, now
             case "step_started":
                 self._scheduled, self._step = None, now

@@ -38,7 +38,7 @@ class TurnTimes:
             case "turn_committed" if verdict:
                 self._asked = self._kept.popleft() if self._kept else self._asked_at(now)
                 self._speech, self._turn = None, 0
-            case "turn_asked" if verdict:
+            case "reply_requested" if verdict:
                 self._speech, self._turn = entry.data.get("speech"), _number(entry.data.get("turn"))
             case "turn_dropped" if verdict and entry.data.get("reason") != "overdue":
                 self._asked = None  # an overdue reply may still come

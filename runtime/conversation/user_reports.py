@@ -462,7 +462,7 @@ class UserReports:
             self.turns.mark_unanswerable(task)
 
     def speech_scheduled(self, task: Hashable | None, speech: Speech, agent: Agent) -> None:
-        """A speech waits for the floor. Posts `turn_asked` if it answers the latest turn.
+        """A speech waits for the floor. Posts `reply_requested` if it answers the latest turn.
 
         Args:
             task: The task that has requested it.
@@ -475,7 +475,7 @@ class UserReports:
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self.objections.answered(turn.info.new_transcript, speech)
-            self._post("turn_asked", turn=turn.number, speech=speech.id)
+            self._post("reply_requested", turn=turn.number, speech=speech.id)
 
     @abstractmethod
     def reply_began(self, speech: Speech) -> None:

@@ -10,7 +10,7 @@ __all__ = ["ACTIONS", "FACTS", "OPTIONAL_TRIGGERS", "TRIGGERS", "actions_used", 
 TRIGGERS = (
     *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
     *("endpointing_ended", "turn_committed", "turn_deferred", "turn_dropped"),
-    *("turn_asked", "turn_replied", "newer_result", "turn_too_short", "deferred_turn"),
+    *("reply_requested", "turn_replied", "newer_result", "turn_too_short", "deferred_turn"),
     *("preemptive_generation", "reply", "next_reply", "proceed", "message_answered"),
     *("step_started", "start_playout", "playout_started", "playout_finished"),
     *("output_held", "output_paused", "output_released", "step_progressed", "step_interrupted"),

@@ -31,7 +31,7 @@ TRIGGERS_OF: Mapping[Part, Collection[str]] = {
         "next_reply",
         "step_started",
         "step_progressed",
-        "turn_asked",
+        "reply_requested",
         "reply_ready",
     ),
     "output": ("playout_started", "playout_finished", "turn_replied"),

@@ -107,7 +107,9 @@ class Past:
         """The agent was about to speak, or was speaking, and was not interrupted."""
         if self._unsaid("reply_under_way"):
             return True
-        if "turn_open" in self.facts or self._seq_of("turn_asked") > self._seq_of("step_started"):
+        if "turn_open" in self.facts or self._seq_of("reply_requested") > self._seq_of(
+            "step_started"
+        ):
             return True
         if self.state in ("listening", "interrupted"):
             return False

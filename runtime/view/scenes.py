@@ -19,7 +19,7 @@ def _posts(*triggers: str, host: tuple[str, ...] = (), **more: Any) -> list[Pres
 
 _SPEAKS = _posts(
     *("user_started_speaking", "user_stopped_speaking", "final_transcript", "turn_committed"),
-    *("turn_asked", "step_started", "start_playout", "playout_started", "turn_replied"),
+    *("reply_requested", "step_started", "start_playout", "playout_started", "turn_replied"),
 )
 """The user asks, and the agent begins to answer."""
 

@@ -82,7 +82,7 @@ def test_what_a_state_does_stays_and_the_silence_counts_from_it() -> None:
             assert before.dest == after.dest
             assert before.actions == after.actions
             assert {*before.restarts} <= {*after.restarts}
-    (asked,) = mine.states["listening"].on["turn_asked"]
+    (asked,) = mine.states["listening"].on["reply_requested"]
     assert asked.restarts == ("noise_limit", "silence_1", "silence_2", "hang_up_after")
 
 

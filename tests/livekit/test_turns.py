@@ -84,7 +84,7 @@ def test_a_turn_is_asked_until_its_reply_is_heard() -> None:
     assert [(turns["asked"], turns["replied"]) for turns in seen] == [(1, 0), (0, 1)]
     session: Any = stage.session
     at = {entry.trigger: entry.t for entry in session.turn.journal}
-    assert at["turn_asked"] < heard.start == pytest.approx(at["turn_replied"], abs=0.02)
+    assert at["reply_requested"] < heard.start == pytest.approx(at["turn_replied"], abs=0.02)
 
 
 def test_a_turn_is_replied_to_with_text_in_a_session_without_audio() -> None:

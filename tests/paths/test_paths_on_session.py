@@ -91,7 +91,7 @@ UNSCRIPTED = {
     **{f"refused {where}.deferred_turn": QUIETLY for where in EVERYWHERE},
     **{f"row {where}.turn_too_short.0": SHORT for where in QUIET},
     **{f"refused {where}.turn_too_short": SHORT for where in QUIET},
-    "row listening.turn_asked.0": UNTIMED,
+    "row listening.reply_requested.0": UNTIMED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
     "refused thinking.newer_result": QUIETLY,
     "row listening.proceed.0": WAITS,
