@@ -213,7 +213,7 @@ class Conductor(UserReports):
         self.progress.begin(step.id)
         self._post("step_started", step.id)
         if self.host.resumption is not None:
-            self.host.resumption.post("begun_to_say")
+            self.host.resumption.post("reply_started")
         self.agent_state.muted = False
         if speech.interrupted:
             self._post("step_interrupted", step.id)

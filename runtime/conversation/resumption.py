@@ -22,7 +22,7 @@ NOT_KEPT = (
 HANDED_OVER = "This call handed the user over before the connection was interrupted."
 
 _WORDS = {
-    "go_on_after_apology": (
+    "repeat_after_apology": (
         "The connection was interrupted while you were speaking, and the user heard only the "
         "beginning. Apologise once, in half a sentence, and say what you were about to say."
     ),
@@ -38,7 +38,7 @@ _WORDS = {
         "The connection was interrupted while the user was speaking, and what they said is lost. "
         "Apologise once, in half a sentence, and ask them to say it again."
     ),
-    "tell_calls": "The connection was interrupted for a moment; the user need not hear of that.",
+    "report_calls": "The connection was interrupted for a moment; the user need not hear of that.",
 }
 
 
@@ -58,7 +58,7 @@ class Before(Protocol):
         """The user has heard the beginning of that reply."""
 
     @property
-    def words_lost(self) -> bool:
+    def transcript_lost(self) -> bool:
         """The user was speaking, and the transcript is lost."""
 
     @property
@@ -114,7 +114,7 @@ class Resumption:
         if self._machine.state in ("new_conversation", "done"):
             return
         for action in self._machine.step(trigger).actions:
-            self.greets = action == "let_greet"
+            self.greets = action == "greet_user"
             self._words = _WORDS.get(action, "")
             self.apologises = action.endswith("_apology") or action == "ask_again"
 
@@ -124,6 +124,6 @@ class Resumption:
         return self._words
 
     def _fact(self, name: str) -> bool:
-        if name == "calls_untold":
+        if name == "calls_unreported":
             return self._results
         return bool(getattr(self._before, name))

@@ -88,18 +88,18 @@ class Past:
         )
 
     @property
-    def words_lost(self) -> bool:
+    def transcript_lost(self) -> bool:
         """The user was speaking, and the transcript is lost."""
         if self.turns.get("uncommitted"):
             return False
         heard = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
         unheard = self.turns.get("words_due") and self._seq_of("user_started_speaking") > heard
-        return bool("user_speaking" in self.facts or unheard or self._unsaid("words_lost"))
+        return bool("user_speaking" in self.facts or unheard or self._unsaid("transcript_lost"))
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
         """The facts that the next worker needs if this one dies before it has said anything."""
-        names = "reply_under_way", "reply_heard", "words_lost"
+        names = "reply_under_way", "reply_heard", "transcript_lost"
         return {name: getattr(self, name) for name in names}
 
     @property
