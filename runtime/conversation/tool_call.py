@@ -48,7 +48,7 @@ _OTHERWISE = "the turn was interrupted before the user had said yes"
 _BY_WORDS = ("unblocked", "objected")
 """The triggers that end a call because the user did not say yes."""
 
-_SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
+_SAID = {"report_no_effect": NOTHING_DONE, "report_unknown": UNKNOWN}
 
 
 @attrs.define(eq=False)
@@ -174,7 +174,7 @@ class ToolCall:
 
     def cut_wait(self) -> str | None:
         """The output for the model if an objection ends a wait of the tool, else None."""
-        return _said(self.post("wait_cut"))
+        return _said(self.post("end_wait"))
 
     async def allowed(self) -> str | None:
         """Wait until the tool may run.
@@ -239,7 +239,7 @@ class ToolCall:
         """The session hands over to an agent returned by a call of the same step."""
         return self.step_hands_over and self._floor.returned_by(self.speech)
 
-    def talked_over(self) -> bool:
+    def user_may_object(self) -> bool:
         """The user speaks over the turn, or may soon get an answer to what they said."""
         return self.agent is not None and self._talks_over(self.agent)
 

@@ -160,7 +160,7 @@ class ToolCalls(OpenCalls):
                 self._ready(call)
         if call is not None:
             call.step_hands_over = self.step_hands_over(call, returned)
-            self._post(call, "let_go")
+            self._post(call, "interrupt_held_turn")
             self._post(call, "ended", **data)
             if call.state in UNCOMMITTED:
                 self.turn.post("tool_ended", call=call_id)
@@ -252,7 +252,7 @@ class ToolCalls(OpenCalls):
     def may_answer(self, call_id: str) -> bool:
         """The model may be told that the call is still running."""
         call = self._calls.get(call_id)
-        if call is None or not call.post("say_running"):
+        if call is None or not call.post("report_running"):
             return False
         self._log.add(CallDetached(call_id))
         return True
@@ -297,7 +297,7 @@ class ToolCalls(OpenCalls):
         if (own := self._calls.get(call_id)) is not None:
             for call in self._in(RUNNING):
                 if call.speech is own.speech:
-                    self._post(call, "interrupts" if call is own else "turn_given_up")
+                    self._post(call, "interrupts" if call is own else "parallel_call_interrupts")
             self._replies.stopped(own.speech, "tool", call_id)
 
     def names_of_blocking(self) -> list[str]:

@@ -239,7 +239,7 @@ class Calls:
         keeping = self.host.conductor.keeping
         if keeping is not None and (why := await keeping.before_effect()) is not None:
             raise SpeechInterrupted(why)
-        await self.host.conductor.objections.known(call, "await_words")
+        await self.host.conductor.objections.known(call, "await_transcript")
         if (said := call.refusal_of_effect()) is not None:
             raise SpeechInterrupted(said)
 

@@ -64,7 +64,7 @@ def test_a_ledger_goes_through_its_own_notes() -> None:
         lived.post(call, "started", {"turn_stands": True})
     lived.post(one, "ended", how="result", output="a table")
     lived.post(one, "committed")
-    for trigger in ("turn_over", "say_running"):
+    for trigger in ("turn_over", "report_running"):
         lived.post(two, trigger)
     lived.post(two, "late_result")
     lived.post(two, "ended", how="result", output=None, id="two_final")
@@ -86,7 +86,7 @@ def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
     """Calls that run, whose results are to be delivered, and whose turn may make them again."""
     ledger = Ledger(maxlen=3)
     runs, due = ledger.start("runs", "book", "{}", "u0"), ledger.start("due", "book", "{}", "u0")
-    for trigger in ("turn_over", "say_running", "late_result"):
+    for trigger in ("turn_over", "report_running", "late_result"):
         ledger.post(due, trigger)
     ledger.end("due", "result")
     ledger.delivers = lambda call: call == "due"

@@ -201,7 +201,7 @@ class RealtimeActivity(AnsweringActivity):
         return self._rt_session is not None and not self._rt_turn_detection_enabled
 
     @property
-    def talked_over(self) -> bool:
+    def user_may_object(self) -> bool:
         """A model with turn detection hears the user, or may be about to answer."""
         return self._conductor.tools.talks_over(cast(Any, self))
 
@@ -213,8 +213,8 @@ class RealtimeActivity(AnsweringActivity):
         Such a model drops a request that comes while it hears the user or is about to answer.
         """
         await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
-        while wait_for_user and self.talked_over and not self._conductor.closing:
-            await self._conductor.until(lambda: not self.talked_over or self._conductor.closing)
+        while wait_for_user and self.user_may_object and not self._conductor.closing:
+            await self._conductor.until(lambda: not self.user_may_object or self._conductor.closing)
             await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
 
     def decide_within(self, seconds: float) -> None:

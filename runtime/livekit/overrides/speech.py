@@ -150,7 +150,7 @@ class GovernedHandle(SpeechHandle):
             await super()._wait_for_generation(step_idx=step_idx)
             return
         await self.heard_or_interrupted(step_idx)
-        await self._conductor.objections.known(call, "await_words")
+        await self._conductor.objections.known(call, "await_transcript")
         if (said := self._conductor.tools.cut_wait(call.id)) is not None:
             raise SpeechInterrupted(self.id, said)
         await super()._wait_for_generation(step_idx=step_idx)

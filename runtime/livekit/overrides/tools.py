@@ -74,7 +74,7 @@ class TurnContext(RunContext[Userdata_T]):
         if isinstance(speech, GovernedHandle):
             call = speech._conductor.tools.get(self.function_call.call_id)
         if call is not None and isinstance(speech, GovernedHandle):
-            await speech._conductor.objections.known(call, "await_words")
+            await speech._conductor.objections.known(call, "await_transcript")
             said = call.refusal_of_effect()
         else:
             said = UNKNOWN if speech.interrupted else None
