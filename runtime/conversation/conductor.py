@@ -152,7 +152,7 @@ class Conductor(UserReports):
             self.tools.count()
             self._look_again()
 
-    def resumed(self) -> None:
+    def started(self) -> None:
         """The session has started, perhaps after a worker has died.
 
         Posts `next_reply` when the floor is free, if the agent has something to say.
@@ -355,7 +355,7 @@ class Conductor(UserReports):
             case AudioResumed():
                 self._post("audio_resumed")
 
-    def reply_began(self, speech: Speech) -> None:
+    def reply_started(self, speech: Speech) -> None:
         """The model has produced the first text of a reply that waits for the floor, or is asked
         once the reply has the floor. Posts `reply_ready`, in a flow that has it, if a scripted text
         has the floor."""
@@ -509,7 +509,7 @@ class Conductor(UserReports):
             self.turn.note("call_given_up", call=call_id)
         return why
 
-    def call_begun(self, call_id: str) -> None:
+    def call_started(self, call_id: str) -> None:
         """A tool has begun, or the call was refused. Posts nothing."""
         if self.keeping is not None and call_id not in self._ledger:
             self.turn.note("call_given_up", call=call_id)

@@ -471,14 +471,14 @@ class UserReports:
         """
         self.speeches.scheduled(agent, speech)
         if agent.setup.keeps_context:
-            self.reply_began(speech)
+            self.reply_started(speech)
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self.objections.answered(turn.info.new_transcript, speech)
             self._post("reply_requested", turn=turn.number, speech=speech.id)
 
     @abstractmethod
-    def reply_began(self, speech: Speech) -> None:
+    def reply_started(self, speech: Speech) -> None:
         """A reply needs the floor in order to continue."""
 
     def speech_heard(self, speech: Speech) -> None:

@@ -68,7 +68,7 @@ class Host:
     def start(self) -> None:
         """The session starts."""
         self.conductor.start()
-        self.conductor.resumed()
+        self.conductor.started()
 
     def close(self) -> None:
         """The session starts to close: no turn is answered from now on."""
@@ -215,7 +215,7 @@ class Host:
     async def _run(self, reply: Reply) -> None:
         conductor, floor, asks = self.conductor, self.conductor.floor, reply.text is None
         if asks:
-            conductor.reply_began(reply)  # the model is asked when it has the floor
+            conductor.reply_started(reply)  # the model is asked when it has the floor
         while not reply.over:
             await conductor.until(lambda: reply.over or floor.step is None)
             if asks and not reply.over:

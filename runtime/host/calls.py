@@ -117,12 +117,12 @@ class Calls:
         if known is not None:
             refused = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
         if refused is not None:
-            conductor.call_begun(call.id)
+            conductor.call_started(call.id)
             call.result, call.deliver = refused, True
             await self.host.add_result(call)
             return False
         tools.started(call.id, *made[:2], call.reply, self.host, call.tool)
-        conductor.call_begun(call.id)
+        conductor.call_started(call.id)
         return True
 
     async def run(
@@ -205,7 +205,7 @@ class Calls:
         if not call.late:
             tools.given([Result(call.id, not call.deliver)])
             if call.deliver and not self._runs_for(call.reply):
-                conductor.reply_began(call.reply)  # it follows when all have their results
+                conductor.reply_started(call.reply)  # it follows when all have their results
         if conductor.keeping is not None:
             conductor.keeping.call_ended()
             await conductor.after_call()

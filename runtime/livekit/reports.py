@@ -90,7 +90,7 @@ class Reports:
         self._conductor.tools.executed(speech)
         agent = self._conductor.agent
         if event.has_tool_reply and agent is not None and agent.setup.keeps_context:
-            self._conductor.reply_began(speech)  # the model is asked when the floor is free
+            self._conductor.reply_started(speech)  # the model is asked when the floor is free
 
     def _hear_of_call(self, update: Any) -> None:
         tools = self._conductor.tools

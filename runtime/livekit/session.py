@@ -288,7 +288,7 @@ class TurnSession(Button, GovernedSession[Userdata_T]):
         if self._room is not None:
             self._remote = RemoteTriggers(self._turn, self._room)
         self._life.started()
-        self._conductor.resumed()
+        self._conductor.started()
         return result
 
     async def restore(self) -> Past | None:

@@ -116,7 +116,7 @@ class RequestingActivity(HearingActivity):
         if first_text and speech is not None:
             self._conductor.record(ReplyText(speech.id))
             if speech.scheduled:  # otherwise it may never be played
-                self._conductor.reply_began(govern(speech, self._conductor))
+                self._conductor.reply_started(govern(speech, self._conductor))
 
     def stream_ended(self, calls: int) -> None:
         """The `llm_node` of a speech has ended; `calls`: the number of tool calls."""

@@ -169,7 +169,7 @@ class GovernedExecutor(_ToolExecutor):
         try:
             value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
         finally:
-            self._conductor.call_begun(call.call_id)
+            self._conductor.call_started(call.call_id)
         running = self._running_tasks.get(call.call_id)
         if running is not None and running.exe_task.cancelled():
             self._conductor.tools.cancelled(call.call_id)
