@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
-
-import pytest
 
 UNUSED = (
     *("turnfsm.fsm.audit", "turnfsm.fsm.check", "turnfsm.fsm.cover", "turnfsm.fsm.diagram"),
@@ -19,42 +18,30 @@ UNUSED = (
 """The checker, the pictures, the figures, the viewer, the stores, the kit."""
 
 
-def loaded(code: str, folder: Path | None = None) -> set[str]:
-    """Those of `UNUSED` that a new process has loaded after this code, which runs in a folder."""
-    report = "\nimport sys; print(*sys.modules)"
-    command = [sys.executable, "-c", code + report]
-    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-    return set(UNUSED) & set(ran.stdout.split())
-
-
-def test_an_import_and_a_session_load_only_what_the_session_uses() -> None:
-    """A worker imports it in each process, before the call."""
-    assert loaded("import turnfsm.livekit") == set()
-    assert loaded(SESSION.format("")) == set()
-
-
-SESSION = """
-import asyncio
-from turnfsm.livekit import Telemetry, TurnSession
+SESSIONS = """
+import asyncio, sys
+from turnfsm.livekit import TurnSession
 from livekit.agents import Agent
 
-async def talk():
-    session = TurnSession({})
+async def talk(**options):
+    session = TurnSession(**options)
     await session.start(Agent(instructions=""))
     await session.aclose()
+    print(*sys.modules)
 
 asyncio.run(talk())
+asyncio.run(talk(telemetry=True))
+asyncio.run(talk(store="calls.db", session_id="a"))
+asyncio.run(talk(audit=True))
 """
 
 
-@pytest.mark.parametrize(
-    ("option", "module"),
-    [
-        ("audit=True", "turnfsm.fsm.check"),
-        ("telemetry=True", "turnfsm.fsm.metrics"),
-        ("store='calls.db', session_id='a'", "turnfsm.runtime.store.sqlite"),
-    ],
-)
-def test_an_option_loads_what_it_needs(option: str, module: str, tmp_path: Path) -> None:
-    """When the session starts."""
-    assert module in loaded(SESSION.format(option), tmp_path)
+def test_a_session_loads_what_its_options_need_and_nothing_else(tmp_path: Path) -> None:
+    """A worker imports it in each process, before the call."""
+    command = [sys.executable, "-c", SESSIONS]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    plain, *loaded = [set(UNUSED) & set(line.split()) for line in ran.stdout.splitlines()]
+    assert plain == set()
+    needs = ("turnfsm.fsm.metrics", "turnfsm.runtime.store.sqlite", "turnfsm.fsm.check")
+    for module, (before, after) in zip(needs, pairwise([plain, *loaded]), strict=True):
+        assert module in after - before
