@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from turnfsm.fsm.audit.events import VERSION, words_of
+from turnfsm.fsm.recording import VERSION, words_of
 from turnfsm.runtime.journal.sinks import new_file
 
 __all__ = ["EventFile", "hashed_words"]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .events import Recorded, Recording, in_order, words_of
+from turnfsm.fsm.recording import words_of
+
+from .events import Recorded, Recording, in_order
 from .evidence import Evidence
 from .playouts import played
 

@@ -11,12 +11,11 @@ import attrs
 
 from turnfsm.fsm.journal import JournalError
 from turnfsm.fsm.metrics import Tick
+from turnfsm.fsm.recording import VERSION
 
 from .evidence import Evidence
 
-__all__ = ["VERSION", "Recorded", "Recording", "in_order", "parse_recording", "words_of"]
-
-VERSION = 1
+__all__ = ["Recorded", "Recording", "in_order", "parse_recording"]
 
 
 @attrs.frozen
@@ -78,11 +77,6 @@ def in_order(events: Iterable[Recorded]) -> tuple[Recorded, ...]:
     found = sorted(events, key=lambda event: event.t)
     began = found[0].t if found else 0.0
     return tuple(attrs.evolve(event, t=round(event.t - began, 6)) for event in found)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text, without punctuation and case."""
-    return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
 
 
 def parse_recording(data: bytes, file: str | Path) -> Recording:

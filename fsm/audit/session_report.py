@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnfsm.fsm.journal import JournalError
+from turnfsm.fsm.recording import words_of
 
-from .events import Recorded, Recording, in_order, words_of
+from .events import Recorded, Recording, in_order
 from .evidence import Evidence
 from .playouts import AFTER
 
