@@ -5,7 +5,6 @@ pace of a reader. Tools run meanwhile, and the user may type at any time.
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
@@ -30,8 +29,6 @@ from turnfsm.host import (
 )
 
 __all__ = ["Answer", "Call", "Chat", "Message"]
-
-logger = logging.getLogger("chat")
 
 RUNS = "it still runs"
 
@@ -119,9 +116,9 @@ class Chat(Host):
     # -- a step of a reply
 
     async def say(self, reply: Reply, step: Step) -> None:
+        text = reply.text if reply.text is not None else await self._answer(reply)
         shown: list[str] = []
         try:
-            text = reply.text if reply.text is not None else await self._answer(reply)
             for line in re.findall(r"[^\s.!?][^.!?]*[.!?]*", text):
                 seconds = len(line.split()) * self._pace
                 self.conductor.floor.text_received(reply, line)
@@ -132,14 +129,9 @@ class Chat(Host):
                 shown.append(line)
                 self._writer.write(f"{line}\n".encode())
                 await asyncio.sleep(seconds)
-        except Exception:
-            reply.failed = True
-            logger.exception("%s has failed", reply.id)
         finally:  # also where it is interrupted
             if shown:
-                self.playout(begins=False)
                 self._add("said", Message("agent", " ".join(shown)))
-            self.step_finished(step)
 
     async def _answer(self, reply: Reply) -> str:
         answer = await self._model(self._messages(reply))

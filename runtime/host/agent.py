@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -27,6 +28,8 @@ from .tasks import Tasks
 from .turns import Turn, commit_turn
 
 __all__ = ["Host"]
+
+logger = logging.getLogger("turnfsm")
 
 
 class Host:
@@ -85,12 +88,22 @@ class Host:
     # -- what differs between hosts
 
     async def say(self, reply: Reply, step: Step) -> None:
-        """Ask the model, unless the reply has a `text`, and play what it says. Or begin to.
-
-        `step_finished` follows, also if the step was interrupted. If something fails, set
-        `Reply.failed` first.
-        """
+        """Ask the model, unless the reply has a `text`, and play what it says. Add what was heard
+        to the conversation, also if the step was interrupted."""
         raise NotImplementedError
+
+    async def run_step(self, reply: Reply, step: Step) -> None:
+        """Run `say`, then report the end of the step. Override it if something else reports the
+        end, with `playout` and `step_finished`."""
+        try:
+            await self.say(reply, step)
+        except Exception:
+            reply.failed = True
+            logger.exception("%s has failed", reply.id)
+        finally:  # also where it is interrupted
+            if self._heard == step.id:
+                self.playout(begins=False)
+            self.step_finished(step)
 
     async def add_result(self, call: OpenCall) -> None:
         """Add `call.result` to the conversation, under the id `call.result_id`.
@@ -229,7 +242,7 @@ class Host:
             reply.end()
             return
         reply.continues = reply.failed = False
-        await self.say(reply, conductor.floor_taken(self, reply, self.output))
+        await self.run_step(reply, conductor.floor_taken(self, reply, self.output))
 
     # -- the ports
 

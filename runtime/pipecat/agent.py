@@ -109,7 +109,7 @@ class PipecatAgent(Host):
 
     # -- what differs between hosts
 
-    async def say(self, reply: Reply, step: Step) -> None:
+    async def run_step(self, reply: Reply, step: Step) -> None:
         """Push the request to the model, or the text to the TTS."""
         if reply.text is None:
             calls = self.calls.open.values()
