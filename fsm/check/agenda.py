@@ -173,7 +173,7 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
         return AgendaReport(len(joint.came), rest=rest)
     path = *joint.path(spots[rest.spot]), *rest.moves
     what = "what is due" if rest.spot.open else "the deferred turn"
-    why = f"it is not certain that a reply is asked for {what}: {rest.why}"
+    why = f"it is not certain that a reply is requested for {what}: {rest.why}"
     return AgendaReport(len(joint.came), REST, why, path, rest)
 
 

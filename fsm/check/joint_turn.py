@@ -60,7 +60,9 @@ class TurnSide:
         """The sounds of the user, which may keep coming."""
         if here.voice:
             for deciding in (True,) if here.words else (False, True):
-                said = "the voice ends" + (", and its words may still come" if deciding else "")
+                said = "the voice ends" + (
+                    ", and its transcript may still come" if deciding else ""
+                )
                 ended = here._replace(voice=False, deciding=deciding)
                 yield Sound(said, "user_stopped_speaking", ended)
         else:
@@ -170,7 +172,7 @@ class TurnSide:
         if here.committed and (r := view.free) >= 0:
             names = [f"u{n}" for n in range(view.said, view.said + here.committed)]
             ops: tuple[Op, ...] = (("said", here.committed), ("ask", r, *names))
-            said, asked = f"reply {r} is asked for", here._replace(committed=0)
+            said, asked = f"reply {r} is requested", here._replace(committed=0)
             yield from host.happens(said, asked, view, "reply_requested", ops)
 
     def _floor(self, here: Here, view: View) -> Iterator[Step]:

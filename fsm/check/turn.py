@@ -181,7 +181,7 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "one_reply_to_a_turn",
-            "The reply to a committed turn is asked for once.",
+            "The reply to a committed turn is requested once.",
             ("turn_committed", "reply_requested", "turn_dropped"),
         ),
         Builtin(

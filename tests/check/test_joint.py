@@ -21,7 +21,7 @@ OPEN = (
 
 
 def test_what_is_open_is_asked_for_whatever_sounds_come() -> None:
-    """However long it is said that words may still come."""
+    """However long a transcript may still come."""
     report = explore_joint(load_flow("turn"))
     assert (report.broken, report.path) == ("", ())
     assert report.states > 20_000, "it has a world to look at"
@@ -48,7 +48,7 @@ def test_nothing_is_wrong_in_a_larger_world() -> None:
         (
             DEFERRED,
             "        - {conditions: turn_open}",
-            "it is not certain that a reply is asked for the deferred turn",
+            "it is not certain that a reply is requested for the deferred turn",
         ),
         (
             "      user_stopped_speaking: {unless: first_sound_ended, restarts: noise_limit}",
@@ -65,7 +65,7 @@ def test_a_dog_that_silences_the_agent_is_a_conversation(old: str, new: str, say
     conversation = "; ".join((*report.path, report.why))
     assert says in conversation, conversation
     assert "the user says utterance 0" in conversation
-    assert "its words may still come" in conversation
+    assert "its transcript may still come" in conversation
 
 
 def test_a_flow_that_extends_turn_is_proved_in_the_same_way() -> None:
