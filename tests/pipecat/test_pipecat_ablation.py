@@ -138,7 +138,9 @@ def test_without_the_row_the_failure_is_back(id: str) -> None:
     assert HOST.scenario(id).problems(governor) != []
 
 
-@pytest.mark.parametrize("seed", [1, 5, 23])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (5, 23))]
+)
 def test_another_order_of_tasks_changes_no_verdict(seed: int) -> None:
     """What is ready at the same time runs in another order; the governor is right all the same."""
     loop = partial(PermutedLoop, seed=seed)
