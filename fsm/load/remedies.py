@@ -90,7 +90,13 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
         }
     ),
     "Filler": _words(
-        {"after": "delay seconds wait timeout", "say": "text speak says", "tools": "tool calls for"}
+        {
+            "after": "delay seconds wait timeout",
+            "say": "text speak says",
+            "in": "state states while when during",
+            "tools": "tool calls for",
+            "interruptible": "allow_interruptions interruptable",
+        }
     ),
     "Monologue": _words({"after": "limit at_most max seconds", "say": "text speak says then"}),
     "Hold": _words(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.source import Source
+from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.source import Path, Source
 
 from .button import add_button
 from .confirm import add_confirm, check_confirm
@@ -20,8 +20,8 @@ from .never_silent import add_never_silent
 from .not_heard import add_not_heard
 from .paced import add_pace
 from .parts import Parts
-from .spoken import add_fillers, add_silence
-from .written import FlowFile
+from .spoken import FILLED, add_fillers, add_silence
+from .written import Filler, FlowFile
 
 __all__ = ["check_sections", "with_sections"]
 
@@ -49,7 +49,20 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
             where = (*Parts(file, source).place("silence", index), "hang_up")
             remedy = "give 'hang_up' to the last one only"
             yield source.at_key(where, message, remedy, code="contradiction")
+    for index, filler in enumerate(file.fillers):
+        yield from _check_states(filler, Parts(file, source).place("fillers", index), source)
     yield from check_confirm(file, source)
+
+
+def _check_states(filler: Filler, place: Path, source: Source) -> Iterator[Finding]:
+    for index, state in enumerate(filler.in_):
+        if state not in FILLED:
+            message, where = f"a filler is not said in {quoted(state)}", (*place, "in", index)
+            yield source.at(where, message, near(state, FILLED), code="unknown-state")
+    if filler.tools and "thinking" in filler.in_:
+        message = "in the state 'thinking' the turn waits for no tool"
+        remedy = "remove 'tools', or write a filler of its own for 'thinking'"
+        yield source.at_key((*place, "tools"), message, remedy, code="contradiction")
 
 
 def with_sections(file: FlowFile, source: Source) -> Parts:

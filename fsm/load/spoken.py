@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Names, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Names, Never, Transition, Trigger
 from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
 from .written import HOST, Filler
 
-__all__ = ["BUSY", "BY_WORDS", "add_fillers", "add_silence", "end_of_filler"]
+__all__ = ["BUSY", "BY_WORDS", "FILLED", "add_fillers", "add_silence", "end_of_filler"]
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
 """While one of these is so, the floor is the user's."""
+FILLED = ("tool_running", "thinking")
+"""The states in which the user waits for what a filler bridges."""
 BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "user_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "reply_requested", "turn_dropped", "user_typed")
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3
 _HANG_UP_AFTER = 1.0
+_SILENT = "The model has produced nothing for the step that holds the floor, and no speech waits."
+_YIELD = "Let the reply release the floor until the text was said."
 
 
 def add_fillers(parts: Parts) -> None:
-    """What the agent says to a user who waits for a tool."""
+    """What the agent says to a user who waits for a tool or for the model."""
     section: Path = ("fillers",)
     parts.can_say(section)
     fillers = parts.file.fillers
     names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
     for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
         here = parts.place("fillers", index)
-        parts.action(f"say_{name}", Action(say=filler.say), here)
+        says = Action(say=filler.say, interruptible=filler.interruptible)
+        parts.action(f"say_{name}", says, here)
         parts.fact("turn", f"{name}_said", Fact(set_by=(name,)), here)
-        before = _of_same_tools(names[:index], fillers, filler)
+        before = [n for n, its in zip(names[:index], fillers, strict=False) if _alike(its, filler)]
         conditions = ("can_say", *_said(before))
         if filler.tools:
             parts.fact(HOST, f"{name}_waits", Fact(tools=filler.tools), here)
@@ -41,11 +48,37 @@ def add_fillers(parts: Parts) -> None:
             conditions=conditions,
             unless=(f"{name}_said", *BUSY, "turn_deferred"),
             actions=(f"say_{name}",),
-            restarts=tuple(other for other, its in later if its.tools == filler.tools),
+            restarts=tuple(other for other, its in later if _alike(its, filler)),
         )
         normal = _NEXT_FILLER if before else _FILLER
-        parts.paced_timer("tool_running", name, filler.after, normal, row, here)
+        states = filler.in_ if {*filler.in_} <= {*FILLED} else FILLED  # a wrong one is reported
+        for state in states:
+            its = _before_reply(row) if state == "thinking" else row
+            parts.paced_timer(state, name, filler.after, normal, its, here)
+        if len(states) > 1:
+            parts.lasting(name)
+        if "thinking" in states:
+            _reply_waits(parts, here)
     end_of_filler(parts, section)
+
+
+def _before_reply(row: Transition) -> Transition:
+    """The filler comes before the reply that has the floor."""
+    return attrs.evolve(
+        row,
+        conditions=("model_silent", *row.conditions),
+        unless=(*row.unless, "output_held", "playout_started"),
+        actions=(*row.actions, "yield_floor"),
+    )
+
+
+def _reply_waits(parts: Parts, place: Path) -> None:
+    """A reply of a slow model releases the floor, and gets it again after the filler."""
+    parts.fact(HOST, "model_silent", Fact(is_=_SILENT), place)
+    parts.action("yield_floor", Action(is_=_YIELD), place)
+    late = "The reply has begun, and no filler may delay it."
+    property = Never(action="yield_floor", unless=("model_silent",), because=late)
+    parts.never("no_filler_before_a_ready_answer", property, place)
 
 
 def end_of_filler(parts: Parts, section: Path) -> None:
@@ -96,15 +129,14 @@ def add_silence(parts: Parts) -> None:
         parts.trigger("listening", trigger, _also_restarting(rows, timers), section)
 
 
-def _said(names: Names) -> Names:
+def _said(names: Sequence[str]) -> Names:
     """The fact that the last of these was said."""
     return tuple(f"{name}_said" for name in names[-1:])
 
 
-def _of_same_tools(names: Names, fillers: tuple[Filler, ...], filler: Filler) -> Names:
-    """The earlier fillers for the same tools."""
-    pairs = zip(names, fillers, strict=False)
-    return tuple(name for name, other in pairs if other.tools == filler.tools)
+def _alike(one: Filler, other: Filler) -> bool:
+    """They are for the same tools and states, so one follows the other."""
+    return (one.tools, {*one.in_}) == (other.tools, {*other.in_})
 
 
 def _also_restarting(rows: Rows, timers: Names) -> Rows:

@@ -104,19 +104,27 @@ class WrittenState:
 
 @attrs.frozen
 class Filler:
-    """What the agent says to a user who waits for a tool, once a turn."""
+    """What the agent says to a user who waits for a tool or for the model, once a turn."""
 
     say: Texts = doc(_TEXTS)
     after: float | None = doc(
-        "Seconds that the turn has waited for a tool; for a later filler: since the previous one. "
-        "Default: 1.5 s, and 5 s for a later one, at the pace normal.",
+        "Seconds that the user has waited; for a later filler: since the previous one. Default: "
+        "1.5 s, and 5 s for a later one, at the pace normal.",
         default=None,
+    )
+    in_: Names = doc(
+        "The states in which it may be said: tool_running, while the turn waits for a tool; "
+        "thinking, while the model has produced nothing. The seconds of both count together. "
+        "Fillers for other states are counted separately. Default: tool_running.",
+        yaml="in",
+        default=("tool_running",),
     )
     tools: Names = doc(
         "Only while the turn waits for one of these tools. Fillers for other tools are counted "
         "separately.",
         default=(),
     )
+    interruptible: bool = doc("Whether the user may interrupt it.", default=True)
 
 
 @attrs.frozen
@@ -331,8 +339,8 @@ class FlowFile:
         default="normal",
     )
     fillers: tuple[Filler, ...] = doc(
-        "What the agent says to a user who waits for a tool. A reply waits for the end of a filler "
-        "no longer than the timer filler_end, 0.3 s by default.",
+        "What the agent says to a user who waits for a tool or for the model. A reply waits for "
+        "the end of a filler no longer than the timer filler_end, 0.3 s by default.",
         default=(),
     )
     silence: tuple[Reprompt, ...] = doc(

@@ -232,6 +232,9 @@ class Conductor(UserReports):
     def floor_released(self, speech: Speech) -> None:
         """The step of this speech returns the floor. Posts `step_finished`."""
         step = self.floor.leave(speech)
+        if step is not None and self.host.sayings.has_yielded(speech):
+            self.floor.over(speech)  # as if the step had never had the floor
+            self.speeches.scheduled(step.agent, speech)
         if speech.interrupted:
             self.replies.over(speech)  # the heard part is in the conversation
         if step is not None:
@@ -368,6 +371,29 @@ class Conductor(UserReports):
             return
         if "reply_ready" in self.turn.flow.triggers:
             self._post("reply_ready", step.id)
+
+    def response_awaited(self, speech: Speech) -> None:
+        """The model is about to be asked for a step of a reply to the user. Posts nothing."""
+        if "yield_floor" in self.turn.flow.actions:
+            self.host.sayings.response_awaited(speech)
+
+    def awaits_model(self, speech: Speech) -> bool:
+        """The model has produced nothing for the step of this reply, which may have to let a
+        filler go first."""
+        return self.host.sayings.awaits_model(speech)
+
+    def response_began(self, speech: Speech) -> None:
+        """The model has produced text or a call for such a step. As `reply_started`, if this is the
+        first of it, and the reply has released the floor for a filler."""
+        if self.awaits_model(speech) and self.host.sayings.has_yielded(speech):
+            self.reply_started(speech)
+        self.response_over(speech)
+
+    def response_over(self, speech: Speech) -> None:
+        """The model has failed, or has nothing more to say. Posts nothing."""
+        if self.awaits_model(speech):
+            self.host.sayings.response_over(speech)
+            self._moved()
 
     def calls_received(self, speech: Speech, calls: int) -> None:
         """The `llm_node` of a reply has ended, with this number of calls. Posts nothing."""

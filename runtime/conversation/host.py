@@ -34,7 +34,9 @@ class TurnHost(HostFacts):
     # -- the reply to the user
 
     def answer_turn(self, event: Event) -> None:
-        """Do nothing: the adapter continues with the turn that it asked about."""
+        """Let the adapter continue with the turn that it asked about. Its reply takes the place of
+        one that waits for the end of a filler."""
+        self.sayings.replaced()
 
     def take_deferred_turn(self, event: Event) -> None:
         """Let the agent commit the deferred turns as one."""
@@ -76,6 +78,11 @@ class TurnHost(HostFacts):
         if step is not None and step.output is not None:
             self._hold(step)
             self.turn.post("output_held", step.id)
+
+    def yield_floor(self, event: Event) -> None:
+        """Let the reply release the floor for the text that waits for it."""
+        if (step := self._floor.step) is not None:
+            self.sayings.yields(step.speech)
 
     def output_known(self, step: Step) -> None:
         """The output of the step that has the floor is known. If the step is held back, hold it

@@ -269,6 +269,12 @@ class HostFacts:
         """The agent can say something now."""
         return self.sayings.can_say
 
+    def model_silent(self) -> bool:
+        """The model has produced nothing for the step that holds the floor, and no speech waits."""
+        step = self._floor.step
+        waits = step is not None and self.sayings.awaits_model(step.speech)
+        return waits and self._speeches.empty
+
     def agenda_open(self) -> bool:
         """An obligation on the agenda is open, and the agent can deliver it now."""
         return self.wants_reply and self.can_say()

@@ -134,6 +134,10 @@ class Speech(Protocol):
     def hold(self, on: bool) -> None:
         """Disallow interruptions until this hold is released. Holds are counted."""
 
+    def yield_floor(self) -> None:
+        """Release the floor, although its model has produced nothing yet, and wait for it again,
+        behind the speeches that wait already. `Conductor.floor_released` follows at once."""
+
     def end(self, *, step: bool = False) -> None:
         """Stop waiting for its remaining work, which keeps running. `Conductor.speech_finished`
         follows.

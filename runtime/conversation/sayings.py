@@ -27,6 +27,8 @@ class Sayings:
         self._times: Counter[str] = Counter()
         self._said: dict[str, Speech] = {}
         self._begun: dict[str, Speech] = {}
+        self._silent: set[str] = set()
+        self._yielded: Speech | None = None
 
     def say(self, name: str, action: Action, event: Event) -> None:
         """Say the next text of the action with this name, if an agent can say it."""
@@ -50,14 +52,44 @@ class Sayings:
         if not self._floor.holds(speech):
             self._begun[speech.id] = speech
 
+    def response_awaited(self, speech: Speech) -> None:
+        """The model is asked for a step of a reply to the user."""
+        self._silent.add(speech.id)
+
+    def response_over(self, speech: Speech) -> None:
+        """The model is not waited for any more."""
+        self._silent.discard(speech.id)
+
+    def awaits_model(self, speech: Speech) -> bool:
+        """The model has produced nothing for the step of this reply."""
+        return speech.id in self._silent
+
+    def yields(self, speech: Speech) -> None:
+        """A reply releases the floor for a text that waits for it."""
+        if any(not (one.interrupted or one.finished) for one in self._said.values()):
+            self._yielded = speech
+            speech.yield_floor()
+
+    def has_yielded(self, speech: Speech) -> bool:
+        """A reply has released the floor for a text, and does not have it again."""
+        return speech is self._yielded
+
+    def replaced(self) -> None:
+        """The reply to a newer turn takes the place of the one that has released the floor."""
+        if (reply := self._yielded) is not None and reply.interruptible:
+            reply.stop("user_turn")
+
     def has_come(self, speech: Speech) -> None:
         """A step of a speech has the floor. Its next step starts afresh."""
         self._begun.pop(speech.id, None)
+        if self.has_yielded(speech):
+            self._yielded = None
 
     def over(self, speech: Speech) -> None:
         """A speech has ended."""
         self._said.pop(speech.id, None)
-        self._begun.pop(speech.id, None)
+        self.response_over(speech)
+        self.has_come(speech)
 
     @property
     def has_floor(self) -> bool:

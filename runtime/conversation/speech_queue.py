@@ -28,6 +28,11 @@ class SpeechQueue:
         """A speech has the floor, or will never have it."""
         self._waiting = [one for one in self._waiting if one[1] is not speech]
 
+    @property
+    def empty(self) -> bool:
+        """No speech waits for the floor."""
+        return not self._waiting
+
     def turn_deferred(self, agent: Agent | None) -> None:
         """A turn was deferred: the speeches of this agent that are queued now come before it."""
         self._first = tuple(speech for its, speech in self._waiting if its is agent)

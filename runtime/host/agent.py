@@ -128,6 +128,11 @@ class Host:
         if reply.task is not None:
             reply.task.cancel()
 
+    def yield_floor(self, reply: Reply) -> None:
+        """A reply releases the floor and waits for it again. It happens only if the host reports
+        `Conductor.response_awaited`."""
+        raise NotImplementedError
+
     def may_interrupt(self, reply: Reply) -> bool:
         """Whether the user may interrupt a reply now."""
         return True

@@ -25,6 +25,9 @@ class ReplyHost(Protocol):
     def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the step that is being said."""
 
+    def yield_floor(self, reply: Reply) -> None:
+        """The step releases the floor before its model has produced anything."""
+
     def step_finished(self, step: Step) -> None:
         """Nothing more of a step is heard."""
 
@@ -40,6 +43,7 @@ class Reply:
         calls: The ids of its tool calls whose results are not in the conversation yet.
         continues: Its last step has made calls whose results must be said.
         failed: An error has ended its last step.
+        interrupted_by: What has interrupted it.
         task: Requests and says its step.
     """
 
@@ -51,6 +55,7 @@ class Reply:
     calls: set[str] = attrs.field(factory=set)
     continues: bool = False
     interrupted: bool = False
+    interrupted_by: Source | None = None
     finished: bool = False
     failed: bool = False
     task: asyncio.Task[None] | None = attrs.field(default=None, repr=False)
@@ -70,10 +75,11 @@ class Reply:
         """Interrupt it, and its step if that holds the floor."""
         if self.over or not (force or self.interruptible):
             return
-        self.interrupted = True
+        self.interrupted, self.interrupted_by = True, source
         said = self._host.conductor.floor.holds(self)
+        yielded = self._host.conductor.host.sayings.has_yielded(self)
         self._host.conductor.speech_interrupted(self, source)
-        if said:
+        if said or yielded:
             self._host.interrupt_step(self)
 
     def hold(self, on: bool) -> None:
@@ -82,6 +88,10 @@ class Reply:
         self._holds += 1 if on else -1
         if self.interruptible != before:
             self._host.conductor.interruptions_turned(self, on=self.interruptible)
+
+    def yield_floor(self) -> None:
+        """Release the floor before its model has produced anything, and wait for it again."""
+        self._host.yield_floor(self)
 
     def end(self, *, step: bool = False) -> None:
         """Stop waiting for it, or only for the step that holds the floor."""

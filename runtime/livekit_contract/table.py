@@ -112,6 +112,11 @@ voice.agent_activity:AgentActivity._tts_task_impl call:
 voice.agent_activity:AgentActivity._realtime_generation_task_impl call:
   forward_generation | where LiveKit plays what a realtime model says
 
+[fillers]
+voice.speech_handle:SpeechHandle method:
+  _wait_for_authorization(self) | a reply has the floor only when its model has begun
+  _clear_authorization(self) | such a reply releases the floor for a filler
+
 [calls]
 voice.agent_session:AgentSession method:
   _tool_items_added(self items) | a call and its result are in the conversation

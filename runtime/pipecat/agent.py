@@ -18,7 +18,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.runtime.conversation.floor import Step
-from turnfsm.runtime.conversation.ports import Report, Settings, UserTurn
+from turnfsm.runtime.conversation.ports import Report, Settings, Speech, UserTurn
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.host.agent import Host
 from turnfsm.runtime.host.calls import OpenCall
@@ -81,9 +81,11 @@ class PipecatAgent(Host):
         self.settings, self.output = settings, tap
         self._take, self._on_report = take, on_report
         self.names = Names()
-        self.calls = PipecatCalls(self)
+        self.calls = PipecatCalls(self, lambda: self.asked_for)
         self._noted: set[str] = set()
         self._begun = ""  # the latest step that has produced something
+        self._waiting: Reply | None = None  # it has released the floor for a filler
+        self._lost = False  # an interruption has ended its response
 
     def begin(self, epoch: int) -> None:
         """The pipeline starts. The messages in the context are from before.
@@ -112,6 +114,8 @@ class PipecatAgent(Host):
     async def run_step(self, reply: Reply, step: Step) -> None:
         """Push the request to the model, or the text to the TTS."""
         if reply.text is None:
+            if reply.instructions is None:
+                self.conductor.response_awaited(reply)
             calls = self.calls.open.values()
             await self.push(LLMContextFrame(request(reply, self.conductor, self.names, calls)))
             return
@@ -121,8 +125,31 @@ class PipecatAgent(Host):
         await self.say_frame(end)
 
     def interrupt_step(self, reply: Reply) -> None:
-        """Interrupt the pipeline; that ends the request, too."""
-        self.tasks.start(self.push(InterruptionFrame()))
+        """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply
+        behind it is ready, interrupt only what follows the model."""
+        if self._waiting and reply.text is not None and reply.interrupted_by == "programmatic":
+            self.tasks.start(self.say_frame(InterruptionFrame()))
+        elif reply is not self._waiting or not self._lost:
+            self._lost = True
+            self.tasks.start(self.push(InterruptionFrame()))
+
+    def yield_floor(self, reply: Reply) -> None:
+        """Release the floor. The model's response goes on."""
+        self._waiting, self._lost = reply, False
+        self.conductor.floor_released(reply)
+        reply.task = self.tasks.start(self._continue(reply))
+
+    async def _continue(self, reply: Reply) -> None:
+        floor = self.conductor.floor
+        await self.conductor.until(lambda: reply.over or floor.step is None)
+        self._waiting = None
+        if reply.over:
+            reply.end()
+        elif self._lost:
+            reply.continues = True
+            self.continue_reply(reply)
+        else:
+            self.conductor.floor_taken(self, reply, self.output)
 
     def may_interrupt(self, reply: Reply) -> bool:
         """While a reply has the floor, the strategy that started the user's turn may forbid it."""
@@ -179,10 +206,28 @@ class PipecatAgent(Host):
         if self.step is not None and self.conductor.needs_text:
             self.conductor.floor.text_received(self.step.speech, text)
 
+    @property
+    def asked_for(self) -> Reply | None:
+        """The reply for which the model is asked."""
+        speech = self._waiting or (self.step.speech if self.step is not None else None)
+        return speech if isinstance(speech, Reply) else None
+
+    async def responds(self, reply: Reply) -> bool:
+        """The model has produced something for this reply, or has ended. Returns whether the
+        response may be passed on, once the reply has the floor."""
+        self.conductor.response_began(reply)
+        await self.conductor.until(lambda: reply is not self._waiting)
+        return not reply.over
+
     def response_ended(self, id: str, calls: int) -> None:
         """The model's response for a step is complete, with this number of calls."""
         if (step := self.step) is not None and step.id == id:
             self.conductor.calls_received(step.speech, calls)
+
+    def continue_reply(self, reply: Reply) -> None:
+        """As `Host.continue_reply`, unless its step goes on after a filler."""
+        if reply is not self._waiting:
+            super().continue_reply(reply)
 
     def step_played(self, id: str) -> None:
         """A step was played to the end, or was interrupted and its `InterruptionFrame` follows."""
@@ -196,14 +241,17 @@ class PipecatAgent(Host):
 
     def interrupted(self) -> None:
         """An interruption has passed through the whole pipeline."""
-        self.cut_off()
+        self._cut_off(self.step.speech if self.step is not None else None)
         if (step := self.step) is not None and step.speech.interrupted:
             self.step_finished(step)
 
     def cut_off(self) -> None:
         """An interruption is on its way through the pipeline, perhaps one that the flow did not
         choose."""
-        reply = self.step.speech if self.step is not None else None
+        self._cut_off(self._waiting)
+        self._cut_off(self.step.speech if self.step is not None else None)
+
+    def _cut_off(self, reply: Speech | None) -> None:
         if isinstance(reply, Reply) and not reply.interrupted and not _stays_whole(reply):
             self.conductor.interrupted_by_code(reply, None)
             reply.interrupted = True
@@ -216,6 +264,10 @@ class PipecatAgent(Host):
         if failure is None:
             return
         self.conductor.outages.failed(failure)
+        if failure.part == "llm" and self._waiting is not None:
+            self._waiting.failed = True
+            self._waiting.end()
+            return
         if step is None or not isinstance(step.speech, Reply):
             return
         step.speech.failed = True

@@ -54,19 +54,20 @@ class PipecatCalls(Calls):
         "register its function with governor.register_function(...), and call this while it runs"
     )
 
-    def __init__(self, host: CallHost) -> None:
+    def __init__(self, host: CallHost, asked_for: Callable[[], Reply | None]) -> None:
         super().__init__(host)
+        self._asked_for = asked_for
         self._made: set[str] = set()
         self.tools: dict[str | None, object] = {}
 
     def made(self, id: str, name: str, arguments: Mapping[str, Any]) -> None:
-        """The model has made this call in the step that holds the floor."""
-        step = self.host.conductor.floor.step
-        if step is None or not isinstance(step.speech, Reply) or id in self._made:
+        """The model has made this call."""
+        if (reply := self._asked_for()) is None or id in self._made:
             return  # its handler may start before the call is announced
         self._made.add(id)
+        self.host.conductor.response_began(reply)
         if self.tools.keys() & {name, None}:
-            self.add(id, name, json.dumps(dict(arguments)), step.speech)
+            self.add(id, name, json.dumps(dict(arguments)), reply)
         else:
             logger.warning(
                 "the flow does not know of the call of %s: register it with "

@@ -25,6 +25,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from turnfsm.fsm import Flow, HostError, TurnfsmError
+from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent, StepEnd
 from .output import Tap
@@ -103,13 +104,37 @@ class AskGate(Gate):
 
 class ModelGate(Gate):
     """Right after the model: reports its output, and holds back `TTSSpeakFrame`s until they get the
-    floor."""
+    floor.
 
-    def __init__(self, agent: PipecatAgent) -> None:
+    Args:
+        waits: The flow may let a filler go before a reply whose model is slow. So the beginning of
+            a response is passed on only with the first text, when the reply has the floor.
+    """
+
+    def __init__(self, agent: PipecatAgent, waits: bool) -> None:
         super().__init__(name="turnfsm.model")
-        self._agent = agent
+        self._agent, self._waits = agent, waits
         self._step, self._calls = "", 0
+        self._begins: tuple[Reply, Frame] | None = None
+        self._drops = False
         agent.say_frame = self.push_frame
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
+        begins, reply = self._begins, self._agent.asked_for
+        match frame:
+            case InterruptionFrame():
+                self._begins = None
+            case LLMFullResponseStartFrame() if direction is DOWN and self._waits and reply:
+                self._begins, self._drops = (reply, frame), False
+                return
+            case LLMTextFrame() | LLMFullResponseEndFrame() if direction is DOWN and begins:
+                self._drops = not await self._agent.responds(begins[0])
+                self._begins = None
+                if not self._drops:
+                    await super().process_frame(begins[1], direction)
+        if not (self._drops and isinstance(frame, LLMTextFrame | LLMFullResponseEndFrame)):
+            await super().process_frame(frame, direction)
 
     def passes(self, frame: Frame, *, down: bool) -> bool:
         match frame:

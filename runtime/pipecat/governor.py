@@ -156,7 +156,7 @@ class TurnGovernor:
                 self._once("model")
                 _refuse_realtime(one)
                 self._check_confirmed(one)
-                out.append(ModelGate(agent))
+                out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
                 out[-1:] = [WordGate(self._tap), one, HeardGate(agent)]

@@ -172,6 +172,13 @@ def test_a_slow_tool_is_bridged() -> None:
     assert said(outcome) == ["One moment, please.", "It is transferred."], outcome.timeline()
 
 
+def test_a_slow_model_is_bridged() -> None:
+    user = ScriptedUser().says("what is it", at=1.0)
+    model = ScriptedLLM(otherwise=Reply("It is a clock.", ttft=4.0))
+    outcome = play("bridges_the_model", user, 12.0, llm=model)
+    assert said(outcome) == ["One moment, please.", "It is a clock."], outcome.timeline()
+
+
 def test_a_caller_who_waits_hears_something_at_least_every_four_seconds() -> None:
     """First the filler of the tool; then what is said in any case, until the model is given up."""
     model = ScriptedLLM(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
+from turnfsm.fsm.check import check_flow
 
 FILLERS = "{after: 1.5, say: Moment.}"
 SILENCE = "[{after: 8, say: Hello?}, {after: 6, say: Bye., hang_up: true}]"
@@ -69,6 +70,35 @@ def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
     assert {"reply_ready", "user_typed"} == {*flow.triggers} - {*load_flow("turn").triggers}
 
 
+def test_a_filler_for_a_slow_model_is_counted_through_both_states() -> None:
+    flow = flow_of("fillers: {say: Moment., in: [thinking, tool_running], interruptible: false}\n")
+    assert flow.lasting == ("filler_1",)
+    (row,) = flow.states["thinking"].after["filler_1"]
+    assert row.actions == ("say_filler_1", "yield_floor")
+    assert row.conditions[0] == "model_silent"
+    assert flow.states["tool_running"].after["filler_1"][0].actions == ("say_filler_1",)
+    assert not flow.actions["say_filler_1"].interruptible
+
+
+def test_a_filler_in_other_states_has_its_own_seconds() -> None:
+    """It does not wait for the other one."""
+    flow = flow_of("fillers: [{say: Moment., in: thinking}, {say: A second.}]\n")
+    assert (flow.timers["filler_1"], flow.timers["filler_2"]) == (1.5, 1.5)
+    (row,) = flow.states["tool_running"].after["filler_2"]
+    assert row.conditions == ("can_say",)
+
+
+def test_a_filler_before_an_answer_that_has_begun_is_refuted() -> None:
+    """The guard is written without the fact."""
+    text = (
+        "flow: mine\nextends: turn\nfillers: {say: Moment., in: thinking}\n"
+        "states: {thinking: {after: {filler_1: {unless: filler_1_said, "
+        "actions: [say_filler_1, yield_floor]}}}}\n"
+    )
+    results = {one.name: one.result for one in check_flow(flow_of(text, "")).properties}
+    assert results["no_filler_before_a_ready_answer"] == "fails"
+
+
 def test_without_the_sections_a_flow_has_nothing_of_them() -> None:
     assert flow_of("") == parse_flow("{flow: mine, extends: turn}")[0]
     assert "can_say" not in load_flow("turn").facts
@@ -112,6 +142,20 @@ def test_a_flow_that_extends_one_can_change_a_section(tmp_path: Path) -> None:
             "fillers: Moment.\n",
             "3:10 type: expected a filler or a list of fillers, got text 'Moment.'; "
             "write {after: 1.5, say: Moment.}",
+        ),
+        (
+            "fillers: {say: Moment., in: thinkin}\n",
+            "3:29 unknown-state: a filler is not said in 'thinkin'; did you mean 'thinking'?",
+        ),
+        (
+            "fillers: [{say: Moment., in: [thinking, speaking]}]\n",
+            "3:41 unknown-state: a filler is not said in 'speaking'; there is: thinking, "
+            "tool_running",
+        ),
+        (
+            "fillers: {say: Moment., in: thinking, tools: book}\n",
+            "3:39 contradiction: in the state 'thinking' the turn waits for no tool; remove "
+            "'tools', or write a filler of its own for 'thinking'",
         ),
         (
             "fillers: {after: 0, say: Moment.}\n",

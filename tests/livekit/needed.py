@@ -410,6 +410,16 @@ def audio_is_noted(of: Literal["say", "pipeline", "realtime"]) -> list[str]:
     return [] if len(noted) == len(outcome.heard) == 1 else [f"audio is noted: {noted}"]
 
 
+def a_filler_stands_before_the_answer() -> list[str]:
+    """The answer of a slow model is said after the filler, and stands after it."""
+    flow, _ = parse_flow("flow: f\nextends: turn\nfillers: {after: 1, say: Wait., in: thinking}")
+    session: Any = partial(TurnSession, flow=flow, proof="off")
+    model = ScriptedLLM({"hello": Reply(STORY, ttft=4.0)})
+    stage = Stage(session, user=ScriptedUser().says("hello", at=1.0), llm=model)
+    said = [text for text in stage.run(20.0).context if text.startswith("assistant: ")]
+    return [] if said == ["assistant: Wait.", f"assistant: {STORY}"] else [f"it says {said}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "GovernedActivity.endpointing_opts": a_turn_ends_at_the_pace,
@@ -419,6 +429,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "ProducingActivity._realtime_generation_task_impl": lambda: audio_is_noted("realtime"),
     "GovernedActivity._schedule_speech": a_turn_is_counted,
     "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
+    "GovernedHandle._wait_for_authorization": a_filler_stands_before_the_answer,
     "GovernedHandle._mark_done": a_reply_that_fails_is_followed_by_another,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "HearingActivity.on_interim_transcript": an_interim_transcript_shows_that_the_user_speaks,

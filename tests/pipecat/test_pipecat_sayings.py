@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
+from pipecat.frames.frames import InterruptionFrame
 from pipecat_stage import Stage
 
 from turnfsm import Flow, HostError, parse_flow
@@ -93,3 +94,103 @@ def test_a_flow_that_asks_for_missing_audio_is_refused() -> None:
     flow = _flow("not_heard: {say: Could you say that again?, no_audio: I cannot hear you.}")
     with pytest.raises(HostError, match="'audio_stopped', which nothing posts on Pipecat"):
         TurnGovernor(flow, proof="off")
+
+
+SLOW = f"fillers: {{after: 1.5, say: {WAIT}, in: [thinking, tool_running]}}"
+
+
+def _think(seconds: float, flow: Flow | str) -> Stage:
+    return Stage(lambda messages: Says(ANSWER, after=seconds), {}, flow=flow, proof="off").play(
+        _asks
+    )
+
+
+@pytest.mark.parametrize("seconds", [1.0, 1.45, 1.6, 1.8, 2.5, 4.0, 8.0])
+def test_a_slow_model_is_bridged_and_answers_three_tenths_later_at_most(seconds: float) -> None:
+    alone, filled = _think(seconds, "turn"), _think(seconds, _flow(SLOW))
+    assert filled.heard.endswith(ANSWER), filled.heard
+    assert filled.heard.startswith("One moment") is (seconds > 1.6), filled.heard
+    assert filled.when("Your") <= alone.when("Your") + 0.35
+    assert filled.errors == []
+
+
+def _slow(messages: Messages) -> Says:
+    """The model takes some seconds for the first question, and calls a tool for an order."""
+    if shows(messages, "never mind"):
+        return Says("As you like.")
+    return Says(ANSWER, after=6.0)
+
+
+async def _asks_and_changes_their_mind(stage: Stage) -> None:
+    await stage.says("when does my order arrive")
+    await stage.until(4.0)
+    await stage.says("never mind that then")
+
+
+async def _asks_and_coughs(stage: Stage) -> None:
+    await stage.says("when does my order arrive")
+    await stage.until(4.0)
+    await stage.coughs(0.5)
+
+
+def test_a_user_who_interrupts_the_filler_of_a_slow_model_is_answered_once() -> None:
+    stage = Stage(_slow, {}, flow=_flow(SLOW), proof="off").play(_asks_and_changes_their_mind)
+    assert stage.heard.endswith("As you like."), stage.heard
+    assert ANSWER not in stage.heard
+    assert stage.errors == []
+
+
+def test_after_a_cough_over_the_filler_of_a_slow_model_the_answer_comes() -> None:
+    stage = Stage(_slow, {}, flow=_flow(SLOW), proof="off").play(_asks_and_coughs)
+    assert stage.heard.endswith(ANSWER), stage.heard
+    assert len(stage.requests) == 1
+
+
+async def _asks_and_is_cut_off(stage: Stage) -> None:
+    await stage.says("when does my order arrive")
+    await stage.until(4.0)
+    await stage.pushes(InterruptionFrame())
+
+
+def test_an_interruption_of_the_application_ends_the_filler_and_the_reply_behind_it() -> None:
+    stage = Stage(_slow, {}, flow=_flow(SLOW), proof="off").play(_asks_and_is_cut_off)
+    assert WAIT.startswith(stage.heard), stage.heard
+    assert len(stage.heard) < len(WAIT)
+    assert stage.user_turns == {"dropped": 1}
+
+
+async def _asks_twice(stage: Stage) -> None:
+    await stage.says("when does my order arrive")
+    await stage.until(15.0)
+    await stage.says("never mind that then")
+
+
+def test_the_filler_of_a_slow_model_stands_before_its_answer() -> None:
+    stage = Stage(_slow, {}, flow=_flow(SLOW), proof="off").play(_asks_twice)
+    asked = [said["content"] for said in stage.requests[-1] if said["role"] == "assistant"]
+    assert asked == [WAIT, ANSWER]
+    assert stage.user_turns == {"replied": 2}
+
+
+@pytest.mark.parametrize("seconds", [1.7, 2.5, 3.5])
+def test_a_call_of_a_slow_model_is_carried_out_and_its_result_said(seconds: float) -> None:
+    def model(messages: Messages) -> Says:
+        if shows(messages, "on Friday"):
+            return Says(ANSWER)
+        return Says(calls=(("look_up", {"order": 7}),), after=seconds)
+
+    tools = {"look_up": Tool(2.0, "it arrives on Friday", {})}
+    alone = Stage(model, tools, flow="turn", proof="off").play(_asks)
+    stage = Stage(model, tools, flow=_flow(SLOW), proof="off").play(_asks)
+    assert stage.heard.endswith(ANSWER), stage.heard
+    assert stage.when("Your") <= alone.when("Your") + 0.35
+    assert stage.errors == []
+
+
+def test_a_model_that_fails_while_the_filler_is_heard_frees_the_floor() -> None:
+    stage = Stage(
+        lambda messages: Says(ANSWER, after=2.5, fails=True), {}, flow=_flow(SLOW), proof="off"
+    ).play(_asks)
+    assert stage.heard == WAIT
+    assert stage.governor is not None
+    assert stage.governor.turn.state == "listening"

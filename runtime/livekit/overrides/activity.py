@@ -71,6 +71,12 @@ class GovernedActivity(ProducingActivity):
         if governed.done():
             self._conductor.speech_finished(governed, failed=governed.failed)
 
+    def wait_again(self, speech: SpeechHandle) -> None:
+        """The speech that holds the floor releases it, and waits behind those that wait already."""
+        priority = SpeechHandle.SPEECH_PRIORITY_NORMAL
+        AgentActivity._schedule_speech(self, speech, priority, force=True)
+        self._current_speech = None
+
     # -- speculation
 
     def on_preemptive_generation(self, info: Any) -> None:

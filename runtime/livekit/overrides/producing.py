@@ -6,6 +6,7 @@ Nothing is set on the agent or the output, which belong to the application.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -35,7 +36,7 @@ class ProducingActivity(RequestingActivity):
         task = _calling(
             AgentActivity._pipeline_reply_task_impl,
             {
-                "perform_llm_inference": self._infers,
+                "perform_llm_inference": self._infers(speech_handle),
                 "forward_generation": self._forwards(speech_handle, "audio_source"),
             },
         )
@@ -59,12 +60,20 @@ class ProducingActivity(RequestingActivity):
         )
         await task(self, speech_handle=speech_handle, **response)
 
-    def _infers(self, theirs: Callable[..., Any]) -> Callable[..., Any]:
-        def perform(*, node: Any, **how: Any) -> Any:
-            counted = CountedNode(node, self.stream_begins, self.stream_came, self.stream_ended)
-            return theirs(node=counted, **how)
+    def _infers(self, handle: SpeechHandle) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        speech, conductor = govern(handle, self._conductor), self._conductor
 
-        return perform
+        def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
+            def perform(*, node: Any, **how: Any) -> Any:
+                began = partial(conductor.response_began, speech)
+                begins, came, ended = self.stream_begins, self.stream_came, self.stream_ended
+                task, data = theirs(node=CountedNode(node, begins, came, began, ended), **how)
+                task.add_done_callback(lambda _: conductor.response_over(speech))
+                return task, data
+
+            return perform
+
+        return replaces
 
     def _forwards(
         self, handle: SpeechHandle, audio: str, text: str | AsyncIterable[str] = ""

@@ -56,6 +56,7 @@ class CountedNode:
         node: The node.
         begins: Called with the context of the request.
         came: Called whenever the node produces something; True: it is the first text.
+        responds: Called with each text or call.
         ended: Called at its end, with the number of tool calls.
     """
 
@@ -64,9 +65,11 @@ class CountedNode:
         node: Callable[..., Any],
         begins: Callable[[llm.ChatContext], None],
         came: Callable[[bool], None],
+        responds: Callable[[], None],
         ended: Callable[[int], None],
     ) -> None:
         self._node, self._begins, self._came, self._ended = node, begins, came, ended
+        self._responds = responds
         self._called, self._spoke = 0, False
 
     def __call__(self, chat_ctx: llm.ChatContext, *request: Any) -> Any:
@@ -84,10 +87,13 @@ class CountedNode:
         return made
 
     def _comes(self, item: Any) -> None:
-        self._called += _calls(item)
-        first_text = not self._spoke and _text(item)
-        self._spoke |= first_text
+        text, calls = _text(item), _calls(item)
+        first_text = not self._spoke and text
+        self._spoke |= text
+        self._called += calls
         self._came(first_text)
+        if text or calls:
+            self._responds()
 
 
 def _text(item: Any) -> bool:

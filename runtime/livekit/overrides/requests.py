@@ -57,6 +57,8 @@ class RequestingActivity(HearingActivity):
         )
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
+        if own is None:
+            self._conductor.response_awaited(govern(handle, self._conductor))
         self._plays(handle)
         await ask(**request)
 

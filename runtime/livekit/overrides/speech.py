@@ -206,6 +206,20 @@ class GovernedHandle(SpeechHandle):
         else:
             self._release_interruptions()
 
+    def yield_floor(self) -> None:
+        """Release the floor before the model has produced anything, and wait for it again."""
+        self._clear_authorization()
+        self._generations.pop().set_result(None)
+        floor: Any = self._conductor.floor
+        floor.step.agent.wait_again(self)
+
+    async def _wait_for_authorization(self) -> None:
+        # Once LiveKit's task has the floor, it cannot wait for it again.
+        await super()._wait_for_authorization()
+        while self._conductor.awaits_model(self):
+            await self._conductor.until(lambda: not self._conductor.awaits_model(self))
+            await super()._wait_for_authorization()
+
     def end(self, *, step: bool = False) -> None:
         """Stop waiting for the rest of the speech, or only for the current generation. Its tasks
         keep running."""

@@ -1,0 +1,240 @@
+"""Fillers while the model is slow: the reply lets them go first, and comes no later."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, APIConnectionError, function_tool
+
+from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+WAIT = "One moment, please."
+ANSWER = "Your table is booked."
+ASKED = 2.1
+"""When the model is asked, if the user says "a table" at 1.0."""
+
+
+def flow_of(fillers: str, extends: str = "turn") -> Flow:
+    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\nfillers: {fillers}\n")
+    assert flow is not None, findings
+    return flow
+
+
+SLOW = flow_of(f'{{after: 1.5, say: "{WAIT}", in: thinking}}')
+
+
+def play(
+    flow: Any,
+    seconds: float,
+    user: ScriptedUser | None = None,
+    lasts: float = 1.2,
+    until: float = 20.0,
+    model: ScriptedLLM | None = None,
+    **options: Any,
+) -> tuple[Outcome, Stage]:
+    answers = {"a table": Reply(ANSWER, ttft=seconds), "never mind": "As you like."}
+    stage = Stage(
+        partial(TurnSession, flow=flow, proof="off", **options),
+        user=user or ScriptedUser().says("a table", at=1.0),
+        llm=model or ScriptedLLM(answers),
+        tts=ScriptedTTS(durations={WAIT: lasts}),
+        agent=lambda: Agent(instructions="Book tables."),
+    )
+    outcome = stage.run(until)
+    assert outcome.orphans == ()
+    session: Any = stage.session
+    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    return outcome, stage
+
+
+def said(outcome: Outcome, text: str) -> list[tuple[float, float]]:
+    return [(round(h.start, 2), round(h.end, 2)) for h in outcome.heard if h.text == text]
+
+
+def test_a_slow_model_is_bridged_after_a_second_and_a_half() -> None:
+    outcome, stage = play(SLOW, 5.0)
+    ((start, end),) = said(outcome, WAIT)
+    assert start == pytest.approx(ASKED + 1.5 + 0.1, abs=0.05), outcome.timeline()
+    assert [one.start > end for one in outcome.heard if one.text == ANSWER] == [True]
+    assert outcome.errors == []
+    context = [line for line in outcome.context if line.startswith("assistant: ")]
+    assert context == [f"assistant: {WAIT}", f"assistant: {ANSWER}"]
+    assert stage.session.user_turns["replied"] == 1
+
+
+def test_a_quick_model_is_not_bridged() -> None:
+    outcome, _ = play(SLOW, 1.2)
+    assert said(outcome, WAIT) == []
+    assert said(outcome, ANSWER) == said(play("turn", 1.2)[0], ANSWER)
+
+
+@pytest.mark.parametrize("seconds", [1.45, 1.5, 1.55, 1.65, 1.8, 2.0, 2.3, 2.6, 3.0, 4.5, 6.0])
+@pytest.mark.parametrize("lasts", [0.6, 3.0])
+def test_an_answer_comes_at_most_three_tenths_later(seconds: float, lasts: float) -> None:
+    """Whenever the model begins: before the filler is heard, while it plays, and after it."""
+    ((before, _),) = said(play("turn", seconds)[0], ANSWER)
+    outcome, stage = play(SLOW, seconds, lasts=lasts)
+    ((start, _),) = said(outcome, ANSWER)
+    assert start <= before + 0.301, outcome.timeline()
+    assert outcome.errors == []
+    assert stage.session.user_turns["replied"] == 1
+
+
+def test_the_filler_is_dropped_if_the_answer_begins_before_it_is_heard() -> None:
+    """Its voice takes 0.1 s to begin."""
+    outcome, _ = play(SLOW, 1.55)
+    assert [one.text for one in outcome.heard] == [ANSWER]
+    assert WAIT not in " ".join(outcome.context)
+
+
+def test_it_is_said_once_a_turn() -> None:
+    user = ScriptedUser().says("a table", at=1.0).says("a table", at=14.0)
+    outcome, _ = play(SLOW, 8.0, user=user, until=30.0)
+    assert [start > 14.0 for start, _ in said(outcome, WAIT)] == [False, True], outcome.timeline()
+    assert len(said(outcome, ANSWER)) == 2
+
+
+def test_a_second_filler_counts_from_the_first() -> None:
+    longer = "It takes a little longer."
+    flow = flow_of(
+        f'[{{after: 1.5, say: "{WAIT}", in: thinking}}, {{after: 4, say: {longer}, in: thinking}}]'
+    )
+    outcome, _ = play(flow, 12.0)
+    ((_, end),) = said(outcome, WAIT)
+    ((start, _),) = said(outcome, longer)
+    assert start == pytest.approx(end + 4.0 + 0.1, abs=0.1), outcome.timeline()
+    assert len(said(outcome, ANSWER)) == 1
+
+
+def test_a_user_who_interrupts_the_filler_is_answered_once() -> None:
+    """The reply that waits behind the filler is replaced, as if it had the floor."""
+    user = ScriptedUser().says("a table", at=1.0).says("never mind that then", at=4.0)
+    outcome, stage = play(SLOW, 9.0, user=user, lasts=3.0, until=25.0)
+    (cut,) = [one for one in outcome.heard if one.start < 4.0]
+    assert cut.end < 5.0, outcome.timeline()
+    assert [one.text for one in outcome.heard[1:]] == ["As you like."], outcome.timeline()
+    assert stage.session.user_turns["superseded"] == 1
+
+
+def test_after_a_cough_over_the_filler_the_answer_comes() -> None:
+    user = ScriptedUser().says("a table", at=1.0).makes_noise(at=4.0, duration=0.8)
+    outcome, _ = play(SLOW, 4.0, user=user, lasts=3.0)
+    assert len(said(outcome, ANSWER)) == 1, outcome.timeline()
+
+
+def test_a_model_that_fails_while_the_filler_is_heard_ends_the_turn() -> None:
+    model = ScriptedLLM(
+        {"a table": Reply(error=APIConnectionError("gone", retryable=False), ttft=2.2)}
+    )
+    outcome, stage = play(SLOW, 0, model=model, lasts=2.0)
+    assert [one.text for one in outcome.heard] == [WAIT], outcome.timeline()
+    assert stage.session.user_turns["dropped"] == 1
+    assert stage.session.turn.state == "listening"
+
+
+def test_an_application_that_interrupts_stops_the_filler_and_the_reply() -> None:
+    model = ScriptedLLM({"a table": Reply(ANSWER, ttft=6.0)})
+    stage = Stage(
+        partial(TurnSession, flow=SLOW, proof="off"),
+        user=ScriptedUser().says("a table", at=1.0),
+        llm=model,
+        tts=ScriptedTTS(durations={WAIT: 2.0}),
+    ).at(4.5, lambda stage: stage.session.interrupt())
+    outcome = stage.run(15.0)
+    assert [one.text for one in outcome.heard if one.text == ANSWER] == [], outcome.timeline()
+    assert outcome.orphans == ()
+
+
+class Desk(Agent):
+    """Its tool takes some seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(instructions="Book tables.")
+        self.seconds = seconds
+
+    @function_tool
+    async def book(self) -> str:
+        """Book a table."""
+        await asyncio.sleep(self.seconds)
+        return "booked"
+
+
+BOTH = flow_of(f'{{after: 1.5, say: "{WAIT}", in: [thinking, tool_running]}}')
+
+
+def booked(flow: Any, call: float, tool: float, answer: float, **options: Any) -> Outcome:
+    """A call of the model after some seconds, a tool, and the model's answer."""
+    stage = Stage(
+        partial(TurnSession, flow=flow, proof="off", **options),
+        user=ScriptedUser().says("a table", at=1.0),
+        llm=ScriptedLLM(
+            {"a table": Reply(calls=Call("book"), ttft=call)},
+            on_tool={"book": Reply(ANSWER, ttft=answer)},
+        ),
+        tts=ScriptedTTS(durations={WAIT: 1.2}),
+        agent=lambda: Desk(tool),
+    )
+    outcome = stage.run(25.0)
+    assert outcome.errors == [], outcome.timeline()
+    assert outcome.orphans == ()
+    assert len(said(outcome, ANSWER)) == 1, outcome.timeline()
+    session: Any = stage.session
+    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("call", "tool", "answer"), [(1.0, 3.0, 0.3), (0.3, 1.0, 4.0), (0.9, 0.3, 3.0)]
+)
+def test_the_seconds_of_model_and_tool_count_together(
+    call: float, tool: float, answer: float
+) -> None:
+    outcome = booked(BOTH, call, tool, answer)
+    ((start, _),) = [(h.start, h.end) for h in outcome.heard if h.text != ANSWER]
+    assert start == pytest.approx(ASKED + 1.5 + 0.1, abs=0.05), outcome.timeline()
+
+
+@pytest.mark.parametrize("call", [1.4, 1.55, 1.7, 2.0, 2.5, 3.0])
+@pytest.mark.parametrize("answer", [0.3, 1.6, 2.5])
+def test_a_call_and_its_answer_come_at_most_three_tenths_later(call: float, answer: float) -> None:
+    before = said(booked("turn", call, 1.0, answer), ANSWER)[0][0]
+    outcome = booked(BOTH, call, 1.0, answer)
+    assert said(outcome, ANSWER)[0][0] <= before + 0.301, outcome.timeline()
+    assert len(outcome.heard) <= 2, outcome.timeline()
+
+
+@pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex", "uninterruptible"])
+def test_it_works_with_other_flows(extends: str) -> None:
+    outcome, _ = play(flow_of(f'{{after: 1.5, say: "{WAIT}", in: thinking}}', extends), 5.0)
+    assert [one.text for one in outcome.heard] == [WAIT, ANSWER], outcome.timeline()
+
+
+def test_it_works_with_a_preemptive_reply() -> None:
+    handling = {"preemptive_generation": {"enabled": True}}
+    outcome, _ = play(SLOW, 5.0, turn_handling=handling)
+    assert [one.text for one in outcome.heard] == [WAIT, ANSWER], outcome.timeline()
+
+
+def test_a_reply_that_no_user_waits_for_is_not_bridged() -> None:
+    """A greeting that the application has instructions for."""
+    stage = Stage(
+        partial(TurnSession, flow=SLOW, proof="off"),
+        user=ScriptedUser(),
+        llm=ScriptedLLM(otherwise=Reply(ANSWER, ttft=5.0)),
+        tts=ScriptedTTS(),
+    ).at(0.5, lambda stage: stage.session.generate_reply(instructions="Greet."))
+    assert [one.text for one in stage.run(12.0).heard] == [ANSWER]
