@@ -102,6 +102,8 @@ def waits(played: Played) -> Iterator[Wait]:
             yield _wait(played, "sentence", f"the answer to sentence {number}", since, until)
     for run, end, _ in with_results(played, script.end - 1.0):
         until = delivered(played, (run.job, run.asked), heard)
+        if until is None and script.jobs[run.job].does == "interrupts":
+            continue  # it has ended its own turn, and need not be told
         acts = [*_stops(played), *_failed(played, (run.job, run.asked))]
         stopped = [at for at in acts if run.start - 3.0 < at < (until or script.end)]
         later = [said.request.at for said in played.said if said.request.at > max([end, *stopped])]
