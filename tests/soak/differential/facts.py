@@ -122,7 +122,9 @@ def holds(played: Played) -> Iterator[tuple[float, float]]:
                     if s.at > sound.at and s.phrase not in HOLD
                     and (s.phrase in BACK or not script.keys.until)]  # fmt: skip
             ends += [*typed(script), *spoken(played, HOLD_LIMIT)]
-            yield sound.at, min((at for at in ends if at > sound.recognised), default=script.end)
+            begun = sound.recognised + ENDPOINTING + script.hook
+            ends = [at for at in ends if at > (begun if at in typed(script) else sound.recognised)]
+            yield sound.at, min(ends, default=script.end)
 
 
 def given_up(played: Played) -> list[float]:
@@ -246,11 +248,22 @@ def may_be_lost(played: Played, sound: Sound) -> bool:
     if left_out(played, sound):
         return True
     cleared = (move.at for move in script.moves if move.what == "clear")
-    if too_few(played, sound) or any(sound.at <= at <= sound.recognised + 5.0 for at in cleared):
+    if too_few(played, sound) or any(
+        sound.at <= at <= _committed_by(script, sound) for at in cleared
+    ):
         return True
     if any(text.startswith("y") for text in _said_over(played, sound, sound.recognised)):
         return any(move.what == "say_on" for move in script.moves)
     return script.detection == "manual" and not commits(script, sound)
+
+
+def _committed_by(script: Script, sound: Sound) -> float:
+    """When its turn is committed at the latest: a noise begins the wait for more words anew."""
+    until = sound.recognised + 5.0
+    for noise in script.sounds:
+        if not noise.words and sound.at < noise.at < until:
+            until = max(until, noise.over + 5.0)
+    return until
 
 
 def left_out(played: Played, sound: Sound) -> bool:
