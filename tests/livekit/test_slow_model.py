@@ -48,11 +48,12 @@ def play(
 ) -> tuple[Outcome, Stage]:
     answers = {"a table": Reply(ANSWER, ttft=seconds), "never mind": "As you like."}
     stage = Stage(
-        partial(TurnSession, flow=flow, proof="off", **options),
+        partial(TurnSession, flow=flow, proof="off"),
         user=user or ScriptedUser().says("a table", at=1.0),
         llm=model or ScriptedLLM(answers),
         tts=ScriptedTTS(durations={WAIT: lasts}),
         agent=lambda: Agent(instructions="Book tables."),
+        **options,
     )
     outcome = stage.run(until)
     assert outcome.orphans == ()
@@ -225,7 +226,9 @@ def test_it_works_with_other_flows(extends: str) -> None:
 
 def test_it_works_with_a_preemptive_reply() -> None:
     handling = {"preemptive_generation": {"enabled": True}}
-    outcome, _ = play(SLOW, 5.0, turn_handling=handling)
+    user = ScriptedUser().says("a table", at=1.0, stt_delay=0.05)
+    outcome, _ = play(SLOW, 5.0, user=user, turn_handling=handling)
+    assert outcome.requests[0].at < 1.7
     assert [one.text for one in outcome.heard] == [WAIT, ANSWER], outcome.timeline()
 
 
