@@ -28,14 +28,14 @@ class RemoteTriggers:
         triggers = turn.flow.triggers
         self._methods = {its.rpc: name for name, its in triggers.items() if its.rpc is not None}
         self._registered = False
-        if not self._methods:
-            return
-        room.on("connection_state_changed", self._state_changed)
-        self._register()
+        if self._methods:
+            room.on("connection_state_changed", self._state_changed)
+            self._register()
 
     def close(self) -> None:
         """The session has closed: nothing answers the methods any more."""
-        self._room.off("connection_state_changed", self._state_changed)
+        if self._methods:
+            self._room.off("connection_state_changed", self._state_changed)
         if self._registered and self._room.isconnected():
             for method in self._methods:
                 self._room.local_participant.unregister_rpc_method(method)
