@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import logging
 from asyncio import Future
-from typing import TYPE_CHECKING, Any
+
+from livekit.agents import AgentSession
+from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.custom import turn_action
 from turnfsm.runtime.event import Event
-
-if TYPE_CHECKING:
-    from livekit.agents import AgentSession
-
-    _Base = AgentSession[Any]
-else:
-    _Base = object
 
 __all__ = ["Button"]
 
 logger = logging.getLogger("turnfsm")
 
 
-class Button(_Base):
+class Button(AgentSession[Userdata_T]):
     """Opens and closes the user's microphone when the flow says so."""
 
     def close_until_pressed(self, flow: Flow) -> None:

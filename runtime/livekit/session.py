@@ -65,7 +65,7 @@ TurnEvents = (
 Handler = Callable[..., Any]
 
 
-class TurnSession(Button, GovernedSession[Userdata_T]):
+class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
     """Replaces `AgentSession`. It takes the same arguments, and the following.
 
     Args:
