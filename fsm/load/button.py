@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 
+from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Action, Names, Transition, Trigger
-from turnfsm.fsm.source import Path
+from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts, Rows
+from .written import FlowFile
 
-__all__ = ["add_button"]
+__all__ = ["add_button", "check_button"]
 
 _SECTION: Path = ("button",)
 _STOPS = {
@@ -18,6 +22,14 @@ _STOPS = {
     "paused": (),
 }
 """The states in which a press interrupts the agent, with what must be true for that."""
+
+
+def check_button(file: FlowFile, source: Source) -> Iterator[Finding]:
+    """A model that detects turns cannot have them from a button, too."""
+    if file.button and file.turn_detection == "realtime_llm":
+        message = "a button begins and ends turns, and here a realtime model does that"
+        remedy = "write 'turn_detection: manual', or remove 'button'"
+        yield source.at_key(_SECTION, message, remedy, code="contradiction")
 
 
 def add_button(parts: Parts) -> None:

@@ -146,6 +146,8 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
         flow = resolve(parts.file, source, parts.paced)
         for part, place in parts.places.items():
             source.alias(part, place)
+        for fork in parts.forks:
+            flow = fork.applied(flow, source)
         problems = chain(problems, check_names(flow, source))
     unread = _follows(findings)
     findings += islice((p for p in problems if not unread(p)), MAX_FINDINGS + 1)

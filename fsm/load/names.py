@@ -67,6 +67,12 @@ class _Names:
             yield from self._one(("triggers", name, "of"), "scope", trigger.of)
             if trigger.rpc is None:
                 continue
+            if trigger.of is not None:
+                message = f"{quoted(name)} belongs to a {trigger.of}, which no RPC caller can name"
+                remedy = "remove 'rpc', or declare a trigger without 'of'"
+                yield self.source.at_key(
+                    ("triggers", name, "rpc"), message, remedy, code="contradiction"
+                )
             if (other := methods.setdefault(trigger.rpc, name)) != name:
                 path: Path = ("triggers", name, "rpc")
                 message = f"the RPC method {quoted(trigger.rpc)} posts {quoted(other)} already"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Collection
 
 import attrs
 
@@ -11,14 +10,13 @@ from turnfsm.fsm.flow import Action, Fact, Never, Phrases, Seconds, Transition, 
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
-from .written import HOST, FlowFile, Group, WrittenState
+from .fork import Fork
+from .written import HOST, FlowFile, WrittenState
 
 __all__ = ["Parts", "Rows"]
 
 Rows = tuple[Transition, ...]
 """The transitions of a trigger in a state."""
-
-Body = TypeVar("Body", Group, WrittenState)
 
 
 @attrs.define
@@ -30,12 +28,14 @@ class Parts:
         source: The position of each part.
         places: The path of each added part to the path of the section that adds it.
         paced: The scaled parts, with their seconds.
+        forks: What is forked once each state has what its groups say.
     """
 
     file: FlowFile
     source: Source
     places: dict[Path, Path] = attrs.field(factory=dict)
     paced: dict[str, float] = attrs.field(factory=dict)
+    forks: list[Fork] = attrs.field(factory=list)
 
     def fact(self, scope: str, name: str, fact: Fact, place: Path) -> None:
         facts = self.file.facts
@@ -170,50 +170,7 @@ class Parts:
 
     def fork(self, dest: str, fact: str, other: str) -> None:
         """While the fact is true, transitions to `dest` lead to `other`."""
-        for name, group in self.file.groups.items():
-            forked = self._forked(("groups", name), group, dest, fact, other)
-            self.file = attrs.evolve(self.file, groups={**self.file.groups, name: forked})
-        for name, body in self.file.states.items():
-            if name not in (dest, other):
-                self._replace(name, self._forked(("states", name), body, dest, fact, other))
-
-    def _forked(self, path: Path, body: Body, dest: str, fact: str, other: str) -> Body:
-        def forked(table: Mapping[str, Rows], key: str) -> dict[str, Rows]:
-            return {name: tuple(each((*path, key, name), rows)) for name, rows in table.items()}
-
-        def each(where: Path, rows: Rows) -> Iterator[Transition]:
-            index = 0
-            for written, row in enumerate(rows):
-                for one in both(row):
-                    self._moved(where, index, written)
-                    index += 1
-                    yield one
-
-        def both(row: Transition) -> Rows:
-            if row.dest != dest:
-                return (row,)
-            return attrs.evolve(row, dest=other, conditions=(*row.conditions, fact)), row
-
-        return attrs.evolve(body, on=forked(body.on, "on"), after=forked(body.after, "after"))
-
-    def _moved(self, path: Path, index: int, written: int) -> None:
-        """A transition of this trigger has another index than the one that is written."""
-        if index == written:
-            return
-        kind, owner, key, name = path
-        for state, body in self.file.states.items():
-            has = state == owner if kind == "states" else self._shares(body, owner, key, name)
-            if has and ("states", state, key, name) not in self.places:
-                self.places["states", state, key, name, index] = (*path, written)
-
-    def _shares(self, body: WrittenState, group: object, key: object, name: object) -> bool:
-        """Whether the state has this trigger or timer from this group."""
-        if name in getattr(body, str(key)) or name in (*body.refuses, *body.ignores):
-            return False
-        groups = ("all", *body.in_)
-        having = [one for one in groups if one in self.file.groups]
-        last = [one for one in having if name in getattr(self.file.groups[one], str(key))]
-        return last[-1:] == [group]
+        self.forks.append(Fork(dest, fact, other))
 
     def _replace(self, state: str, body: WrittenState) -> None:
         self.file = attrs.evolve(self.file, states={**self.file.states, state: body})

@@ -12,7 +12,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.source import Path, Source
 
-from .button import add_button
+from .button import add_button, check_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .monologue import add_monologue
@@ -52,6 +52,7 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
     for index, filler in enumerate(file.fillers):
         yield from _check_states(filler, Parts(file, source).place("fillers", index), source)
     yield from check_confirm(file, source)
+    yield from check_button(file, source)
 
 
 def _check_states(filler: Filler, place: Path, source: Source) -> Iterator[Finding]:

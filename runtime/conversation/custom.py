@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from turnfsm.fsm import Flow, HostError
 
@@ -76,7 +77,7 @@ class CustomHost:
         turn: The turn's own host.
         session: A session, whose class may mark methods.
         actions: The argument of `TurnSession`.
-        agent: Returns the current agent.
+        agent: Returns the current agent; None if there is none.
 
     Attributes:
         left_to_agent: The names found in none of them: the agent must have a marked method for
@@ -101,7 +102,8 @@ class CustomHost:
         marked = self._marked(session)
         for name in (*flow.actions, *flow.host_facts):
             if name in flow.phrases:
-                setattr(self, name, partial(self._has_said, name, actions, marked))
+                own = getattr(actions, name, None) or marked.get(name)
+                setattr(self, name, partial(self._has_said, name, own))
                 continue
             if name in flow.facts and (tools := flow.facts[name].tools):
                 setattr(self, name, partial(turn.waits_for, tools))
@@ -133,6 +135,8 @@ class CustomHost:
     def _of_agent(self, name: str) -> Callable[..., object]:
         def call(*event: object) -> object:
             agent = self._agent()
+            if agent is None:
+                raise HostError(f"no agent is active that has {self._kind(name)} {name!r}")
             self.check_agent(agent)
             method = self._marked(agent)[name]
             if deadline_of(method) is not None:
@@ -141,17 +145,13 @@ class CustomHost:
 
         return call
 
-    def _has_said(
-        self, name: str, actions: object, marked: Mapping[str, Callable[..., object]]
-    ) -> bool:
+    def _has_said(self, name: str, own: object) -> bool:
         by_phrases = self._turn.has_said(self._flow.phrases[name])
-        own = (
-            getattr(actions, name, None)
-            or marked.get(name)
-            or self._marked(self._agent()).get(name)
-        )
         if deadline_of(own) is None:
-            return by_phrases
+            agent = self._agent()
+            if _marks(type(agent)).get(name) != "classifier":
+                return by_phrases
+            own = getattr(agent, name)
         return self._turn.classifiers.ask(name, cast(Judge, own), by_phrases)
 
     def _marked(self, owner: object) -> Mapping[str, Callable[..., object]]:
@@ -176,8 +176,13 @@ class CustomHost:
         return "action" if name in self._flow.actions else "host fact"
 
 
+_MARKS: WeakKeyDictionary[type, Mapping[str, str]] = WeakKeyDictionary()
+
+
 def _marks(kind: type) -> Mapping[str, str]:
-    """The marked methods of a class, each with its mark."""
+    """The marked methods of a class, each with its mark. Asked in decisions, so read once."""
+    if (known := _MARKS.get(kind)) is not None:
+        return known
     marks: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():
@@ -188,4 +193,5 @@ def _marks(kind: type) -> Mapping[str, str]:
                 marks[name] = mark
             elif name in marks:
                 del marks[name]
+    _MARKS[kind] = marks
     return marks

@@ -134,17 +134,15 @@ class Speech(Protocol):
     def hold(self, on: bool) -> None:
         """Disallow interruptions until this hold is released. Holds are counted."""
 
-    def yield_floor(self) -> None:
-        """Release the floor, although its model has produced nothing yet, and wait for it again,
-        behind the speeches that wait already. `Conductor.floor_released` follows at once."""
-
     def end(self, *, step: bool = False) -> None:
         """Stop waiting for its remaining work, which keeps running. `Conductor.speech_finished`
         follows.
 
         Args:
             step: Only for the step that holds the floor; its playout counts as ended.
-                `Conductor.floor_released` follows.
+                `Conductor.floor_released` follows, at once if the speech was not interrupted: then
+                its model has produced nothing yet, and it waits for the floor again, behind the
+                speeches that wait already.
         """
 
 

@@ -68,7 +68,7 @@ class Sayings:
         """A reply releases the floor for a text that waits for it."""
         if any(not (one.interrupted or one.finished) for one in self._said.values()):
             self._yielded = speech
-            speech.yield_floor()
+            speech.end(step=True)
 
     def has_yielded(self, speech: Speech) -> bool:
         """A reply has released the floor for a text, and does not have it again."""

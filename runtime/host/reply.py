@@ -89,15 +89,14 @@ class Reply:
         if self.interruptible != before:
             self._host.conductor.interruptions_turned(self, on=self.interruptible)
 
-    def yield_floor(self) -> None:
-        """Release the floor before its model has produced anything, and wait for it again."""
-        self._host.yield_floor(self)
-
     def end(self, *, step: bool = False) -> None:
-        """Stop waiting for it, or only for the step that holds the floor."""
+        """Stop waiting for it, or only for the step that holds the floor: an uninterrupted reply
+        waits for the floor again."""
         conductor = self._host.conductor
         if not step and not self.finished:
             self.finished = True
             conductor.speech_finished(self, failed=self.failed)
+        elif step and not self.over:
+            self._host.yield_floor(self)
         elif step and conductor.floor.step is not None and conductor.floor.holds(self):
             self._host.step_finished(conductor.floor.step)

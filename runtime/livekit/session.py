@@ -394,6 +394,9 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
             self._reports.hear(event, arg)
         super().emit(event, arg)
 
+    def _agent_now(self) -> Agent | None:
+        return None if self.activity is None else self.current_agent
+
     def _parameters_of(self, tool: str) -> Mapping[str, Any] | None:
         return None if self.activity is None else parameters_of(self.activity.tool(tool))
 
@@ -403,7 +406,7 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
         self._life = SessionLifecycle(self, self._deferred, self._seconds.session)
         self._conductor = Conductor(self, self.ledger, self._deferred)
         self._custom = CustomHost(
-            self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent
+            self._flow, self._conductor.host, self, self._actions, self._agent_now
         )
         self._turn = SessionTurn(
             self._flow,

@@ -74,6 +74,14 @@ def test_a_guess_is_revised_by_the_next_word() -> None:
     assert heard(outcome).endswith("Pardon?"), outcome.timeline()
 
 
+async def test_the_phrases_count_while_no_agent_is_active(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    session: Any = TurnSession(flow="overlap", proof="off", vad=None)
+    assert session.turn.ask("message_answered")
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
 class Slow(Agent):
     takes = 0.1
 

@@ -206,8 +206,8 @@ class GovernedHandle(SpeechHandle):
         else:
             self._release_interruptions()
 
-    def yield_floor(self) -> None:
-        """Release the floor before the model has produced anything, and wait for it again."""
+    def _yield_floor(self) -> None:
+        # the model has produced nothing yet
         self._clear_authorization()
         self._generations.pop().set_result(None)
         floor: Any = self._conductor.floor
@@ -222,9 +222,12 @@ class GovernedHandle(SpeechHandle):
 
     def end(self, *, step: bool = False) -> None:
         """Stop waiting for the rest of the speech, or only for the current generation. Its tasks
-        keep running."""
+        keep running. A speech that was not interrupted waits for the floor again."""
         if not step:
             self._mark_done()
+            return
+        if not self.interrupted:
+            self._yield_floor()
             return
         floor = self._conductor.floor
         output: Any = floor.step.output if floor.step is not None else None
