@@ -15,7 +15,7 @@ import attrs
 from livekit.agents import AgentSession, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 __all__ = ["SESSIONS", "caller"]
 

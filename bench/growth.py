@@ -18,7 +18,7 @@ import attrs
 from bench.growth_chart import Line, chart
 from bench.report import table
 from turnfsm.fsm import Flow, load_flow, parse_flow
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.diagram import render
 from turnfsm.fsm.load.loader import shipped_flows
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from livekit.agents import Agent, AgentSession, function_tool, llm
 
-from turnfsm.runtime.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 from .caller import SESSIONS
 

@@ -20,7 +20,7 @@ from livekit import rtc
 from livekit.agents import AgentSession, inference
 
 from turnfsm.runtime.demo.speech import recording
-from turnfsm.runtime.testing import ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, Stage
 from turnfsm.runtime.testing.livekit.user import FRAME, RATE, ScriptedAudioInput
 
 from .caller import SESSIONS

@@ -21,7 +21,7 @@ from turnfsm.fsm.memo import once_for_each_flow
 from .known_proofs import is_proved, remember
 
 if TYPE_CHECKING:
-    from turnfsm.fsm.check import Report
+    from turnfsm.fsm.check.report import Report
 
 __all__ = ["Proof", "digest", "note_proved", "record_of", "require_proof", "shipped_proofs"]
 
@@ -112,7 +112,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     if proof == "off":
         logger.warning("flow %r governs and was not checked: proof='off'", flow.name)
         return ("it was not checked: proof='off'",)
-    from turnfsm.fsm.check import check_flow  # only flows that are not shipped need the import
+    from turnfsm.fsm.check.check import check_flow
 
     report = check_flow(flow)
     if report.ok:

@@ -7,45 +7,31 @@ Example:
     1.0
 """
 
-from turnfsm.fsm.metrics import (
+from turnfsm.fsm.metrics.figures import Figures, Summary, measure, summarize
+from turnfsm.fsm.metrics.follower import values_of
+from turnfsm.fsm.metrics.measurements import INSTRUMENTS, Instrument, Measurement, measurements_of
+from turnfsm.fsm.metrics.panel import Panel, PanelCounts, Tick, panel
+from turnfsm.fsm.metrics.report import report_html, report_json, report_markdown, report_text
+from turnfsm.fsm.metrics.speech import ticks_of
+from turnfsm.fsm.metrics.values import (
     CAUSES,
-    INSTRUMENTS,
     AgentSilence,
     Blip,
     Cause,
-    Explanation,
-    Figures,
-    Instrument,
     InterruptedSpeech,
     Interruption,
     LongWait,
-    Measurement,
     Overlap,
-    Panel,
-    PanelCounts,
     Part,
     Refusal,
     Response,
     Silence,
     StateDuration,
-    Summary,
-    Tick,
     ToolEnd,
     TurnEnd,
     Value,
-    explain,
-    explain_at,
-    measure,
-    measurements_of,
-    panel,
-    report_html,
-    report_json,
-    report_markdown,
-    report_text,
-    summarize,
-    ticks_of,
-    values_of,
 )
+from turnfsm.fsm.metrics.why import Explanation, explain, explain_at
 
 __all__ = [
     "CAUSES",

@@ -10,18 +10,12 @@ Example::
     # give it the parameters of the transport and of the user aggregator, and the processors
 """
 
-from turnfsm.runtime.pipecat import (
-    CutOffCall,
-    FrameRecorder,
-    NotMade,
-    SpeechInterrupted,
-    Transcript,
-    TurnGovernor,
-    classifier,
-    on_interruption,
-    once,
-    recover_with,
-)
+from turnfsm.runtime.conversation.classifying import Transcript, classifier
+from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
+from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
+from turnfsm.runtime.host.errors import SpeechInterrupted
+from turnfsm.runtime.pipecat.frame_recorder import FrameRecorder
+from turnfsm.runtime.pipecat.governor import TurnGovernor
 
 __all__ = [
     "CutOffCall",

@@ -11,8 +11,9 @@ from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, replay
 from turnfsm.fsm.load.loader import load_flow
-from turnfsm.fsm.metrics import Panel, Silence, Tick, measure, panel
-from turnfsm.fsm.metrics.panel import TICK
+from turnfsm.fsm.metrics.figures import measure
+from turnfsm.fsm.metrics.panel import TICK, Panel, Tick, panel
+from turnfsm.fsm.metrics.values import Silence
 
 from .decisions import broken_in, decided, otherwise_in
 from .events import Recording

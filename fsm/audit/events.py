@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm.journal import JournalError
-from turnfsm.fsm.metrics import Tick
+from turnfsm.fsm.metrics.panel import Tick
 from turnfsm.fsm.recording import VERSION
 
 from .evidence import Evidence

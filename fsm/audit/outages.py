@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnfsm.fsm.journal import AgentEntryFailed, Closed, ComponentFailed, VoiceUnrecognised
-from turnfsm.fsm.metrics import Figures, Reported, TurnEnd
+from turnfsm.fsm.metrics.figures import Figures
+from turnfsm.fsm.metrics.values import Reported, TurnEnd
 
 from .rules import AuditFinding
 from .rules.outages import given_up

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from turnfsm.fsm.metrics import Tick
-from turnfsm.fsm.metrics.panel import TICK
+from turnfsm.fsm.metrics.panel import TICK, Tick
 
 from .events import Recorded, Recording, in_order
 from .evidence import Evidence

@@ -21,7 +21,8 @@ def pooled(panels: Iterable[Panel]) -> Panel:
         The panel of all of them, equal to `panel` of their ticks but for rounding.
 
     Example:
-        >>> from turnfsm.fsm.metrics import Tick, panel, pooled
+        >>> from turnfsm.fsm.metrics.panel import Tick, panel
+        >>> from turnfsm.fsm.metrics.pooled import pooled
         >>> quick = [Tick(user=True), Tick(agent=True), Tick()]
         >>> slow = [Tick(user=True), Tick(), Tick(), Tick(agent=True), Tick()]
         >>> round(pooled([panel([quick]), panel([slow])]).response_latency, 3)

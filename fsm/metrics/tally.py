@@ -29,7 +29,8 @@ class Tally:
         failures: How many components failed for good, plus one if an error closed the session.
 
     Example:
-        >>> from turnfsm.fsm.metrics import Response, Tally
+        >>> from turnfsm.fsm.metrics.values import Response
+        >>> from turnfsm.fsm.metrics.tally import Tally
         >>> Tally.over([Response(2.0, 2.6), Response(9.0, 12.0)]).worst
         9.0
     """

@@ -13,8 +13,8 @@ from turnfsm.runtime.cli._files import write_whole
 from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
-    from turnfsm.fsm.audit import Audit
-    from turnfsm.fsm.metrics import Panel
+    from turnfsm.fsm.audit.audit import Audit
+    from turnfsm.fsm.metrics.panel import Panel
 
 __all__ = ["audit"]
 
@@ -64,7 +64,11 @@ def audit(
     Exit status 0: nothing of `--fail-on` was found, 1: something was, 2: bad input.
     """
     from turnfsm.fsm import load_flow
-    from turnfsm.fsm.audit import Gate, as_junit, audit_file, audits_as_html, audits_as_sarif
+    from turnfsm.fsm.audit.files import audit_file
+    from turnfsm.fsm.audit.gate import Gate
+    from turnfsm.fsm.audit.html import audits_as_html
+    from turnfsm.fsm.audit.junit import as_junit
+    from turnfsm.fsm.audit.sarif import audits_as_sarif
 
     if format is None:
         page = output is not None and output.suffix in (".html", ".htm")
@@ -130,8 +134,8 @@ def _rates(panel: Panel) -> str:
 
 def _summary(audits: list[Audit]) -> list[str]:
     """One line for each kind of failure: its findings, sessions and seconds of silence."""
-    from turnfsm.fsm.audit import kinds_of
-    from turnfsm.fsm.metrics import pooled
+    from turnfsm.fsm.audit.kinds import kinds_of
+    from turnfsm.fsm.metrics.pooled import pooled
 
     lines = [f"{len(audits)} sessions, {sum(not judged.right for judged in audits)} with findings"]
     for kind in kinds_of(audits):

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from turnfsm.fsm import load_flow
-from turnfsm.fsm.check import Report, as_github, as_json, as_sarif, as_text, check_file
-from turnfsm.fsm.check.check import LIMIT
+from turnfsm.fsm.check.check import LIMIT, check_file
+from turnfsm.fsm.check.report import Report, as_github, as_json, as_text
+from turnfsm.fsm.check.sarif import as_sarif
 from turnfsm.runtime.cli._files import write_whole
 from turnfsm.runtime.proof import note_proved, record_of
 

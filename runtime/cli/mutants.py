@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.score import Result, Score, score
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.load.loader import load_flow, shipped_flows

@@ -76,7 +76,7 @@ def _run(flow: Flow, where: Where) -> None:
 
 def _on_pump(flow: Flow) -> tuple[str, list[str]]:
     from turnfsm.fsm.cover import cover
-    from turnfsm.runtime.testing import play_path
+    from turnfsm.runtime.testing.pump_walk import play_path
 
     paths = [path for path in cover(flow).paths if path.timers is not None]
     said = [f"{path.name}: {problem}" for path in paths for problem in play_path(path, flow)]
@@ -84,7 +84,7 @@ def _on_pump(flow: Flow) -> tuple[str, list[str]]:
 
 
 def _on_session(flow: Flow) -> tuple[str, list[str]]:
-    from turnfsm.runtime.testing import session_paths, walk_path
+    from turnfsm.runtime.testing.livekit.walks import session_paths, walk_path
 
     paths = [path for path in session_paths(flow).paths if path.timers is not None]
     walks = [walk_path(path, flow) for path in paths]

@@ -41,19 +41,20 @@ def report(
 
     Sessions of a `rollout` are also shown by group.
     """
-    from turnfsm.fsm import metrics
     from turnfsm.fsm.journal import read_journal
+    from turnfsm.fsm.metrics import report as reports
+    from turnfsm.fsm.metrics.figures import Figures, measure
 
     measured, groups = [], defaultdict(list)
     for path in journals:
         journal = read_journal(path)
-        measured.append(metrics.measure(journal, silence=silence))
+        measured.append(measure(journal, silence=silence))
         for note in journal.notes:
             if note.kind == "rollout":
                 groups[str(note.data.get("group"))].append(measured[-1])
-    write = getattr(metrics, f"report_{format.value}")
-    each = {name: metrics.Figures.over(groups[name]) for name in sorted(groups)}
-    text = write(metrics.Figures.over(measured), each).rstrip() + "\n"
+    write = getattr(reports, f"report_{format.value}")
+    each = {name: Figures.over(groups[name]) for name in sorted(groups)}
+    text = write(Figures.over(measured), each).rstrip() + "\n"
     if output is None:
         print(printable(text), end="")
     else:

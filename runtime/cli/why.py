@@ -31,7 +31,7 @@ def why(
     """Say why a conversation was silent: the cause of every silence, from its journal."""
     from turnfsm.fsm import TurnfsmError
     from turnfsm.fsm.journal import read_journal
-    from turnfsm.fsm.metrics import explain, explain_at, how_it_ended
+    from turnfsm.fsm.metrics.why import explain, explain_at, how_it_ended
 
     told = read_journal(journal)
     run = flow_of(flow, told.header.flow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnfsm.fsm import Machine
-from turnfsm.fsm.check import Trace
+from turnfsm.fsm.check.trace import Trace
 from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import Journal
 

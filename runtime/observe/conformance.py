@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from turnfsm.fsm import Flow
 from turnfsm.fsm.audit.properties import Broken, Judge
 from turnfsm.fsm.journal import Entry, Note
-from turnfsm.fsm.metrics import Value
+from turnfsm.fsm.metrics.values import Value
 
 __all__ = ["Conformance"]
 

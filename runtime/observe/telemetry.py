@@ -14,7 +14,7 @@ from turnfsm.fsm.journal import Entry, Note
 from turnfsm.runtime.journal import PRIVATE, Raw
 
 if TYPE_CHECKING:
-    from turnfsm.fsm.metrics import Value
+    from turnfsm.fsm.metrics.values import Value
 
 __all__ = ["Figures", "SpanEvents", "Telemetry", "check_telemetry"]
 
@@ -41,10 +41,7 @@ class Telemetry:
     def __init__(
         self, meter_provider: Any | None = None, *, spans: bool = True, said: bool = False
     ) -> None:
-        from turnfsm.fsm.metrics import (
-            INSTRUMENTS,
-            measurements_in,
-        )  # imported only for sessions with telemetry
+        from turnfsm.fsm.metrics.measurements import INSTRUMENTS, measurements_in
 
         self.spans = spans
         self.said = said

@@ -24,7 +24,7 @@ from turnfsm.fsm.journal import (
     SessionEvent,
     VoiceUnrecognised,
 )
-from turnfsm.fsm.metrics import Interruption, Reported, Response, TurnEnd, Value
+from turnfsm.fsm.metrics.values import Interruption, Reported, Response, TurnEnd, Value
 from turnfsm.runtime.journal import Raw
 
 __all__ = ["TurnLog", "VerdictLog"]

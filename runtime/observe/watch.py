@@ -11,7 +11,8 @@ from turnfsm.fsm.journal import Entry, Note
 from turnfsm.runtime.journal import LiveJournal, Raw
 
 if TYPE_CHECKING:
-    from turnfsm.fsm.metrics import Follower, Value
+    from turnfsm.fsm.metrics.follower import Follower
+    from turnfsm.fsm.metrics.values import Value
 
 __all__ = ["Consumer", "Listener", "Watch"]
 
@@ -83,7 +84,7 @@ class Watch:
     def _measuring(self) -> Follower | None:
         if not any(consumer.measures for consumer in self._consumers):
             return None
-        from turnfsm.fsm.metrics import Follower
+        from turnfsm.fsm.metrics.follower import Follower
 
         flow = self._journal.program.flow
         return Follower(flow.timers, initial=flow.initial)

@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.check import Report, check_file
+from turnfsm.fsm.check.check import check_file
+from turnfsm.fsm.check.report import Report
 from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import Flow, State
 from turnfsm.fsm.load import load_flow

@@ -8,7 +8,7 @@ from typing import Any
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, replay
-from turnfsm.fsm.metrics import how_it_ended
+from turnfsm.fsm.metrics.why import how_it_ended
 
 from .flow_data import flow_data
 from .page import build_page

@@ -7,7 +7,9 @@ from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Record
-from turnfsm.fsm.metrics import Follower, Part, Response, Silence, Tally, TurnEnd, Value
+from turnfsm.fsm.metrics.follower import Follower
+from turnfsm.fsm.metrics.tally import Tally
+from turnfsm.fsm.metrics.values import Part, Response, Silence, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused
 
 from .begun import Begun

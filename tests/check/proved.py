@@ -3,7 +3,8 @@
 from functools import cache
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
-from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.report import Report
 from turnfsm.fsm.load.loader import shipped_flows
 
 TURN = shipped_flows()["turn"].read_text(encoding="utf-8")

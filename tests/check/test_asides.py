@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.check.asides import aside_facts
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.parts import Bits
 from turnfsm.fsm.check.properties import declared_rules
 from turnfsm.fsm.check.turn import turn_world

@@ -14,10 +14,12 @@ from proved import TURN, flow_of
 from strategies import flows
 
 from turnfsm.fsm import Flow, load_flow
-from turnfsm.fsm.check import Report, check_flow, joint_host
+from turnfsm.fsm.check import joint_host
 from turnfsm.fsm.check import restless as waits
 from turnfsm.fsm.check.agenda import explore_joint
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.cone import Choice, Effect, bits_that_matter
+from turnfsm.fsm.check.report import Report
 
 Cone = Callable[[Iterable[Choice], Mapping[int, int]], dict[int, int]]
 

@@ -10,7 +10,8 @@ import pytest
 
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.bounds import AT_LEAST, BOUNDS
-from turnfsm.fsm.check import Report, as_json, as_text, check_file, check_flow
+from turnfsm.fsm.check.check import check_file, check_flow
+from turnfsm.fsm.check.report import Report, as_json, as_text
 
 HEAD = "flow: mine\nextends: turn\n"
 

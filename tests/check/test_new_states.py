@@ -3,7 +3,8 @@
 from proved import codes
 
 from turnfsm.fsm import parse_flow
-from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.report import Report
 
 HEAD = """\
 flow: mine

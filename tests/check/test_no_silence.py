@@ -9,7 +9,8 @@ import attrs
 import pytest
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.fsm.check import Report, check_file, check_flow
+from turnfsm.fsm.check.check import check_file, check_flow
+from turnfsm.fsm.check.report import Report
 from turnfsm.fsm.flow import Transition
 
 HEAD = "flow: mine\nextends: turn\n"

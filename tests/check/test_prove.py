@@ -6,7 +6,7 @@ from proved import codes, flow_of
 from strategies import flows
 
 from turnfsm.fsm import Flow, Machine
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.explore import explore
 from turnfsm.fsm.check.parts import Bits, World
 from turnfsm.fsm.check.space import StateSpace

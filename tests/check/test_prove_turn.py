@@ -4,7 +4,7 @@ import pytest
 from proved import TURN, codes, flow_of, shipped, turn_with
 
 from turnfsm.fsm import Machine
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.turn import PROPERTIES
 from turnfsm.fsm.load.loader import shipped_flows
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from proved import flow_of
 
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.report import as_text
 from turnfsm.livekit import TurnSession
 from turnfsm.testing import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage

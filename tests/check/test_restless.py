@@ -6,7 +6,8 @@ import pytest
 from proved import TURN, flow_of
 
 from turnfsm.fsm import Machine, Taken
-from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.report import Report
 
 ROOM = """
 flow: room

@@ -6,7 +6,8 @@ import pytest
 from proved import codes
 
 from turnfsm.fsm import load_flow, parse_flow
-from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.report import Report
 
 HEAD = "flow: mine\nextends: turn\n"
 

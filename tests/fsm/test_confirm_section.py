@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.flow import Transition
 
 HEAD = "flow: bank\nextends: turn\n"

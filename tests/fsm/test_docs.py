@@ -8,7 +8,7 @@ import pytest
 from cases import prepare
 
 from turnfsm.fsm import FlowError, load_flow, parse_flow, shipped_flows
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.codes import LOADER_CODES
 from turnfsm.fsm.diagnostics import render_findings
 

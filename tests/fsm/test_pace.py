@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
-from turnfsm.fsm.check import as_text, check_flow
+from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.report import as_text
 from turnfsm.fsm.pace import times
 
 SECTIONS = """

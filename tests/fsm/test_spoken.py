@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 
 FILLERS = "{after: 1.5, say: Moment.}"
 SILENCE = "[{after: 8, say: Hello?}, {after: 6, say: Bye., hang_up: true}]"

@@ -19,7 +19,7 @@ from turnfsm.fsm import (
     parse_flow,
     shipped_flows,
 )
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.mutate import Mutant, mutants
 from turnfsm.fsm.check.report import PropertyResult
 from turnfsm.fsm.interop import to_promela

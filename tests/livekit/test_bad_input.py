@@ -18,7 +18,7 @@ from turnfsm.fsm import HostError, TurnfsmError, load_flow
 from turnfsm.runtime.conversation.vocabulary import FACTS, OPTIONAL_TRIGGERS, TRIGGERS
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import VirtualClock
+from turnfsm.runtime.testing.clock import VirtualClock
 from turnfsm.runtime.testing.livekit import ScriptedLLM, Stage
 
 TURN = load_flow("turn")

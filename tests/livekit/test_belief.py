@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from livekit.agents import function_tool, llm
 
-from turnfsm.runtime.testing import Call, Reply, ScriptedLLM
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

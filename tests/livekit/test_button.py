@@ -10,7 +10,7 @@ import pytest
 from livekit import rtc
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.remote import REFUSED, RemoteTriggers
 from turnfsm.runtime.testing.livekit import (

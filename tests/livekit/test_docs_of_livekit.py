@@ -6,7 +6,7 @@ from typing import Any
 
 from turnfsm.runtime import JsonlSink
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"

@@ -10,7 +10,8 @@ from livekit import rtc
 from livekit.agents import AgentSession, APIConnectionError, llm, stt, vad
 from livekit.agents.utils.audio import silence_frame_like
 
-from turnfsm.runtime.testing import (
+from turnfsm.runtime.testing.clock import VirtualClock
+from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedAudioInput,
@@ -22,7 +23,6 @@ from turnfsm.runtime.testing import (
     ScriptedUser,
     ScriptedVAD,
     Stage,
-    VirtualClock,
 )
 
 pytestmark = pytest.mark.usefixtures("old_objects_stay")

@@ -13,9 +13,10 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from turnfsm.fsm import UnknownName, load_flow
-from turnfsm.fsm.metrics import LongWait, values_of
+from turnfsm.fsm.metrics.follower import values_of
+from turnfsm.fsm.metrics.values import LongWait
 from turnfsm.runtime.livekit import Telemetry, TurnSession
-from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

@@ -9,11 +9,10 @@ import pytest
 from livekit.agents import AgentSession
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import Outcome
-from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedUser, Stage
 
 AGAIN, DEAF = "Could you say that again?", "I cannot hear you."
 SECTION = f"{{say: {AGAIN}, no_audio: {DEAF}}}"

@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NoOpTracerProvider
 
-from turnfsm.runtime.testing import VirtualLoop
+from turnfsm.runtime.testing.clock import VirtualLoop
 from turnfsm.runtime.testing.livekit import (
     Reply,
     ScriptedLLM,

@@ -14,7 +14,7 @@ from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession, on_interrupt
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
 from turnfsm.runtime.livekit.overrides.handing_over import REFUSED
 from turnfsm.runtime.livekit.overrides.tools import STILL_RUNNING
-from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

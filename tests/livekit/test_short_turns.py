@@ -6,8 +6,14 @@ import pytest
 from both import hearing_session
 from livekit.agents import AgentSession
 
-from turnfsm.runtime.testing import Outcome
-from turnfsm.runtime.testing.livekit import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 SUNNY, CLOUDY = "It is sunny in Madrid today.", "It will be cloudy."
 

@@ -8,8 +8,8 @@ import pytest
 from livekit.agents import AgentSession
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import ScriptedLLM, ScriptedUser, ScriptedVAD, Stage
 from turnfsm.runtime.testing.errors import KitError
+from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, ScriptedVAD, Stage
 
 CLASSES = [AgentSession, TurnSession]
 

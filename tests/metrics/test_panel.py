@@ -13,8 +13,8 @@ import attrs
 import numpy
 import pytest
 
-from turnfsm.fsm.metrics import pooled
 from turnfsm.fsm.metrics.panel import _sum
+from turnfsm.fsm.metrics.pooled import pooled
 from turnfsm.metrics import Panel, Tick, panel
 
 RECORDED = json.loads((Path(__file__).parent / "tau_voice.json").read_text(encoding="utf-8"))

@@ -6,18 +6,18 @@ from typing import Any
 
 from turnfsm import load_flow
 from turnfsm.fsm.journal import ComponentFailed, journal_of
-from turnfsm.fsm.metrics import (
+from turnfsm.fsm.metrics.figures import measure
+from turnfsm.fsm.metrics.report import report_text
+from turnfsm.fsm.metrics.tally import Tally
+from turnfsm.fsm.metrics.values import (
+    Cause,
     LimitReached,
     Part,
     Refusal,
     Reported,
     Response,
     Silence,
-    Tally,
-    measure,
-    report_text,
 )
-from turnfsm.fsm.metrics.values import Cause
 
 
 def silence(start: float, end: float, cause: Cause = "llm") -> Silence:

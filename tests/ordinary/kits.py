@@ -20,7 +20,7 @@ from conversations import Course, Listener, Talk, act, recording
 from livekit.agents import llm
 from livekit.agents.llm import FunctionToolCall
 
-from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

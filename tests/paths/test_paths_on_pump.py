@@ -6,7 +6,7 @@ import attrs
 import pytest
 from covers import FLOWS, covered
 
-from turnfsm.runtime.testing import play_path
+from turnfsm.runtime.testing.pump_walk import play_path
 
 
 @pytest.mark.parametrize("name", FLOWS)

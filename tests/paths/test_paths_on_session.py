@@ -16,9 +16,8 @@ import pytest
 from turnfsm.fsm import Taken, load_flow
 from turnfsm.fsm.cover import CoveringPath
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import session_paths, walk_path
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, Stage
-from turnfsm.runtime.testing.livekit.walks import Walk
+from turnfsm.runtime.testing.livekit.walks import Walk, session_paths, walk_path
 
 TURN = load_flow("turn")
 FOUND = session_paths(TURN)

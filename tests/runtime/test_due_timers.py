@@ -8,7 +8,7 @@ from calls import flow_of
 
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import TurnRuntime
-from turnfsm.runtime.testing import VirtualClock
+from turnfsm.runtime.testing.clock import VirtualClock
 
 ROOM = """
 flow: room

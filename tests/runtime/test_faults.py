@@ -15,7 +15,7 @@ from turnfsm.fsm.cover import Cover, PathStep, cover
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.effects import CURRENT
-from turnfsm.runtime.testing import VirtualClock
+from turnfsm.runtime.testing.clock import VirtualClock
 
 AWAITS = 3
 FLOWS = {name: load_flow(name) for name in ("turn", "session")}

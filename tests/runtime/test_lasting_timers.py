@@ -15,7 +15,7 @@ from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.interop import to_xstate
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import TurnRuntime
-from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.view.simulator import simulate
 
 QUIET = """

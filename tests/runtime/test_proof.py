@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 import pytest
 
-import turnfsm.fsm.check
+import turnfsm.fsm.check.check
 from turnfsm import Flow, FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
-from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.report import Report
 from turnfsm.runtime import known_proofs, proof
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.proof import digest, require_proof, shipped_proofs
@@ -38,7 +39,7 @@ def checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
             REPORTS[known] = check_flow(flow)
         return REPORTS[known]
 
-    monkeypatch.setattr(turnfsm.fsm.check, "check_flow", check)
+    monkeypatch.setattr(turnfsm.fsm.check.check, "check_flow", check)
     monkeypatch.setattr(proof, "_proved", set())
     monkeypatch.setenv("TURNFSM_PROOFS", str(tmp_path / "proofs"))
     return checked

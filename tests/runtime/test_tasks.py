@@ -13,7 +13,7 @@ from calls import Host, runtime
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.runtime import Event, TurnRuntime
-from turnfsm.runtime.testing import VirtualClock
+from turnfsm.runtime.testing.clock import VirtualClock
 
 
 class Sleeper:

@@ -10,7 +10,7 @@ from calls import Host, flow_of, runtime
 
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import TurnRuntime
-from turnfsm.runtime.testing import VirtualClock, VirtualLoop
+from turnfsm.runtime.testing.clock import VirtualClock, VirtualLoop
 from turnfsm.runtime.timers import clock_of, plan_of
 
 

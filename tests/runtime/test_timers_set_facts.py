@@ -7,12 +7,12 @@ import asyncio
 from calls import flow_of
 
 from turnfsm.fsm import parse_flow
-from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import to_promela, to_transitions
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
-from turnfsm.runtime.testing import VirtualClock
+from turnfsm.runtime.testing.clock import VirtualClock
 
 SILENT = """\
 flow: silent

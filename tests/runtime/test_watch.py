@@ -9,7 +9,7 @@ import pytest
 
 from turnfsm import EventPump, LiveJournal, Machine, load_flow
 from turnfsm.fsm.journal import Entry, Note
-from turnfsm.fsm.metrics import Value
+from turnfsm.fsm.metrics.values import Value
 from turnfsm.runtime.observe import Watch
 
 

@@ -14,15 +14,18 @@ from livekit.agents import APIError, llm
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import PermutedLoop, ScriptedSTT, ScriptedVAD, VirtualLoop
+from turnfsm.runtime.testing.clock import VirtualLoop
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     ScriptedLLM,
     ScriptedRealtime,
+    ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
+    ScriptedVAD,
     Stage,
 )
+from turnfsm.runtime.testing.schedules import PermutedLoop
 
 FAULTS = (
     "llm_fails", "llm_hangs", "tts_fails", "stt_fails", "vad_fails", "tool_hangs", "hooks",

@@ -44,8 +44,9 @@ from talk import (
 )
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing import PermutedLoop, VirtualLoop
+from turnfsm.runtime.testing.clock import VirtualLoop
 from turnfsm.runtime.testing.livekit import LiveStage, Reply, ScriptedUser
+from turnfsm.runtime.testing.schedules import PermutedLoop
 
 EXAMPLES = int(os.environ.get("SOAK_EXAMPLES", "0"))
 SETTINGS = settings(

@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from turnfsm.runtime.testing import DeadlockError, VirtualClock, VirtualLoop, VirtualTimeLimit, run
+from turnfsm.runtime.testing.clock import (
+    DeadlockError,
+    VirtualClock,
+    VirtualLoop,
+    VirtualTimeLimit,
+    run,
+)
 
 
 def test_an_hour_of_sleep_takes_no_time() -> None:
@@ -189,16 +195,16 @@ async def test_other_tests_keep_a_real_loop() -> None:
 
 def test_importing_the_kit_does_not_import_livekit() -> None:
     """The clock is usable where livekit-agents is not installed."""
-    code = "import sys, turnfsm.runtime.testing; sys.exit('livekit.agents' in sys.modules)"
+    code = "import sys, turnfsm.testing; sys.exit('livekit.agents' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     """The lazy part of the package does not swallow typing mistakes."""
-    import turnfsm.runtime.testing
+    import turnfsm.testing
 
     with pytest.raises(AttributeError, match="no attribute 'ScriptedUsr'"):
-        _ = turnfsm.runtime.testing.ScriptedUsr  # type: ignore[attr-defined]
+        _ = turnfsm.testing.ScriptedUsr  # type: ignore[attr-defined]
 
 
 def test_a_task_factory_makes_the_tasks() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from turnfsm.runtime.testing import PermutedLoop, run
+from turnfsm.runtime.testing.clock import run
+from turnfsm.runtime.testing.schedules import PermutedLoop
 
 SEEDS = range(40)
 

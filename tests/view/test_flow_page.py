@@ -13,7 +13,7 @@ import pytest
 from on_page import until, violations
 
 from turnfsm.fsm import load_flow
-from turnfsm.fsm.check import check_file
+from turnfsm.fsm.check.check import check_file
 from turnfsm.fsm.matrix import matrix
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.view.flow_page import flow_page

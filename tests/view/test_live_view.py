@@ -17,7 +17,8 @@ from on_page import until, violations
 
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.journal import Journal
-from turnfsm.fsm.metrics import Tally, values_of
+from turnfsm.fsm.metrics.follower import values_of
+from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.livekit import LiveView, TurnSession
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.journal import JsonlSink

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from on_page import until, violations
 
-from turnfsm.fsm.check import check_file
+from turnfsm.fsm.check.check import check_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs/playground"))
 import playground

@@ -4,24 +4,32 @@
 YAML scenarios. The scripted parts need `pip install 'turnfsm[livekit]'`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from turnfsm.runtime import testing as _testing
+from turnfsm.fsm.audit.properties import broken_properties
+from turnfsm.runtime.testing.clock import (
+    DeadlockError,
+    VirtualClock,
+    VirtualLoop,
+    VirtualTimeError,
+    VirtualTimeLimit,
+    run,
+)
+from turnfsm.runtime.testing.pump_walk import play_path
+from turnfsm.runtime.testing.schedules import PermutedLoop
 
 if TYPE_CHECKING:
-    from turnfsm.runtime.testing import (
+    from turnfsm.runtime.testing.livekit import (
         REQUEST_FORMATS,
         Call,
-        DeadlockError,
         Heard,
         LiveStage,
         Outcome,
-        PermutedLoop,
         Played,
         Reply,
         Request,
         RequestEntry,
-        Script,
         ScriptedAudioInput,
         ScriptedAudioOutput,
         ScriptedLLM,
@@ -30,27 +38,18 @@ if TYPE_CHECKING:
         ScriptedTTS,
         ScriptedUser,
         ScriptedVAD,
-        ScriptError,
         Speech,
         Stage,
         TimelineEntry,
         ToolRun,
         Utterance,
-        VirtualClock,
-        VirtualLoop,
-        VirtualTimeError,
-        VirtualTimeLimit,
-        broken_properties,
         formatted_request,
-        load_script,
-        play_path,
         play_script,
         realtime_request,
         request_problems,
-        run,
-        session_paths,
-        walk_path,
     )
+    from turnfsm.runtime.testing.livekit.walks import session_paths, walk_path
+    from turnfsm.runtime.testing.script import Script, ScriptError, load_script
 
 __all__ = [
     "REQUEST_FORMATS",
@@ -96,11 +95,17 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    **dict.fromkeys(("Script", "ScriptError", "load_script"), "turnfsm.runtime.testing.script"),
+    **dict.fromkeys(("session_paths", "walk_path"), "turnfsm.runtime.testing.livekit.walks"),
+}
+
+
 def __getattr__(name: str) -> Any:
     # On first use: the clock needs no LiveKit, the scripted parts do.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_testing, name)
+    return getattr(import_module(_HOMES.get(name, "turnfsm.runtime.testing.livekit")), name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from turnfsm.runtime.compare.host import Contender, Host
 from turnfsm.runtime.compare.scenario import Scenario
-from turnfsm.runtime.pipecat import TurnGovernor
+from turnfsm.runtime.pipecat.governor import TurnGovernor
 
 from .classes import CLASSES
 from .controls import CONTROLS

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from turnfsm.runtime.compare.scenario import Scenario
-from turnfsm.runtime.pipecat import TurnGovernor
+from turnfsm.runtime.pipecat.governor import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Model, Says, Script, Stage, Tool, said, shows
 
 from .checks import Check, problems_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipecat.frames import frames as f
 
-from turnfsm.runtime.pipecat import once
+from turnfsm.runtime.conversation.policies import once
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, Stage, Tool, said, shows
 
 from .checks import (

@@ -30,7 +30,7 @@ from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
-from turnfsm.runtime.pipecat import TurnGovernor
+from turnfsm.runtime.pipecat.governor import TurnGovernor
 from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.heard import Heard
 

@@ -10,7 +10,7 @@ import attrs
 from livekit.agents import APIError, llm, tts
 
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.testing import PermutedLoop, VirtualLoop, VirtualTimeError
+from turnfsm.runtime.testing.clock import VirtualLoop, VirtualTimeError
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     ScriptedLLM,
@@ -19,6 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedTTS,
     Stage,
 )
+from turnfsm.runtime.testing.schedules import PermutedLoop
 
 from .keys import Keys
 from .model import Model, Said
