@@ -5,14 +5,13 @@
     python -m bench scale       10,000 runtimes on one core
     python -m bench caller      what a caller notices, stock and TurnSession
     python -m bench session     CPU time and memory of a session, stock and TurnSession
-    python -m bench session --docs  the same, into docs/performance.md
     python -m bench room        how many rooms this machine can serve (needs a livekit-server)
-    python -m bench room --docs the same, into docs/room.md
-    python -m bench docs        all of it, into docs/performance.md
+    python -m bench docs        all of it but the rooms, into docs/performance.md
     python -m bench.growth      proofs and pictures as flows grow (--docs: into docs/proof.md)
 
-The rounds of the engines are interleaved. A ratio is computed in each round; the table shows
-medians. CPU time of this thread is measured, so that other processes hardly matter.
+With --docs a table is also written into its page. The rounds of the engines are interleaved. A
+ratio is computed in each round; the table shows medians. CPU time of this thread is measured, so
+that other processes hardly matter.
 """
 
 from __future__ import annotations
@@ -23,36 +22,38 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .docs import DOCS, write_table
 from .engines import OURS
 from .measure import measure
 from .node_xstate import xstate
 from .peers import PEERS
-from .report import CALLS, TABLES, page, room_table, versions, with_session
+from .report import CALLS, TABLES, goals_text, versions
 from .scale import scale
 from .size import burst, sizes
 
-DOCS = Path(__file__).parents[1] / "docs" / "performance.md"
-
 
 def main() -> None:
-    """Measure, print the tables, and write JSON on request."""
+    """Measure, print the tables, and write them on request."""
     options = _parser().parse_args()
-    parts = [part for part in PARTS if part != "room"] if options.part == "docs" else [options.part]
+    everything = options.part == "docs"
+    parts = [part for part in PARTS if part != "room"] if everything else [options.part]
     figures: dict[str, Any] = {"versions": versions()}
+    tables = {}
     for part in parts:
         figures[part] = PARTS[part](options)
-        print((room_table if part == "room" else TABLES[part])(figures[part]))
-    if options.docs and "room" in figures:
-        from room.docs import write_table
-
-        write_table("python -m bench room", room_table(figures["room"]))
-    if options.docs and options.part == "session":
-        text = DOCS.read_text(encoding="utf-8")
-        DOCS.write_text(with_session(text, figures["session"]), encoding="utf-8")
+        tables[part] = TABLES[part](figures[part])
+        print(tables[part])
+    if everything:
+        tables["versions"] = "\n".join(f"- {n} {v}" for n, v in figures["versions"].items())
+        tables["goals"] = goals_text(figures)
+    if options.docs or everything:
+        for part, text in tables.items():
+            if part == "room":
+                write_table(DOCS / "room.md", "python -m bench room", text)
+            else:
+                write_table(DOCS / "performance.md", part, text)
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    if options.part == "docs":
-        DOCS.write_text(page(figures), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runtimes", type=int, default=10_000)
     parser.add_argument("--rooms", default="1,3,6,9,12,16", help="steps, for room")
     parser.add_argument("--minutes", type=float, default=6.5, help="then no step begins, for room")
-    parser.add_argument("--docs", action="store_true", help="into the docs, for room and session")
+    parser.add_argument("--docs", action="store_true", help="write the table into the docs")
     parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
     return parser

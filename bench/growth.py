@@ -11,19 +11,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import attrs
 
+from bench.docs import DOCS, write_table
 from bench.growth_chart import Line, chart
 from bench.report import table
 from turnfsm.fsm import Flow, load_flow, parse_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.diagram import render
 from turnfsm.fsm.load.loader import shipped_flows
-
-DOCS = Path(__file__).parents[1] / "docs"
-BEGIN, END = "<!-- growth: begin -->\n", "<!-- growth: end -->\n"
 
 
 @attrs.frozen
@@ -137,12 +134,8 @@ def _rows(points: Iterable[tuple[str, Point]]) -> list[tuple[str, ...]]:
 
 
 def _write(text: str, grown: dict[str, dict[int, Point]]) -> None:
-    file = DOCS / "proof.md"
-    page = file.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
     picture = "![Check and render times as a flow grows](growth.svg)"
-    page = f"{before}{BEGIN}\n{picture}\n\n{text}\n{END}{rest.split(END)[1]}"
-    file.write_text(page, encoding="utf-8")
+    write_table(DOCS / "proof.md", "python -m bench.growth", f"{picture}\n\n{text}")
     panels = {
         kind: [
             Line("check", [(n, p.check * 1000) for n, p in points.items()]),

@@ -13,14 +13,14 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
+from livekit.agents import __version__ as LIVEKIT
+
+from .docs import DOCS, write_table
 from .overlap_calls import measure
-from .overlap_report import missed, page, table
+from .overlap_report import missed, table
 
 __all__ = ["main"]
-
-DOCS = Path(__file__).parents[1] / "docs" / "overlap.md"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -36,11 +36,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     print(f"seed {seed}, {options.count} overlaps")
     seen = measure(seed, options.count)
-    print(table(seen))
-    print(missed(seen['flow="overlap"']))
+    text, wrong = table(seen), missed(seen['flow="overlap"'])
+    print(text)
+    print(wrong)
     if options.docs:
+        page = DOCS / "overlap.md"
+        command = f"`python -m bench.overlap --docs --seed {seed} --count {options.count}`"
+        text += f"\n\nWritten by {command}, with livekit-agents {LIVEKIT}."
+        write_table(page, "python -m bench.overlap", text)
+        write_table(page, "wrong", wrong)
         on = measure(seed, options.count // 4, can_pause=False)  # the first of the same overlaps
-        DOCS.write_text(page(seed, options.count, seen, on), encoding="utf-8")
+        write_table(page, "on an output that cannot pause", table(on))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The figures of `python -m bench.overlap`, and the page that it writes."""
+"""The figures of `python -m bench.overlap`, as tables."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
-from livekit.agents import __version__ as LIVEKIT
 
 from .overlap_calls import Seen
 
-__all__ = ["missed", "page", "table"]
+__all__ = ["missed", "table"]
 
 
 @attrs.frozen
@@ -137,75 +136,3 @@ def missed(seen: Sequence[Seen]) -> str:
     return (
         "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in wrong.items()) or "- nothing"
     )
-
-
-def page(
-    seed: int,
-    count: int,
-    pausing: Mapping[str, Sequence[Seen]],
-    playing_on: Mapping[str, Sequence[Seen]],
-) -> str:
-    """docs/overlap.md.
-
-    Args:
-        seed: The seed of the overlaps.
-        pausing: The outcomes by session, on an output that can pause.
-        playing_on: The same on one that cannot.
-    """
-    *_, ours = pausing.values()
-    return PAGE.format(
-        version=LIVEKIT,
-        seed=seed,
-        count=count,
-        pausing=table(pausing),
-        missed=missed(ours),
-        playing_on=table(playing_on),
-    )
-
-
-PAGE = """\
-# Talking through backchannels
-
-`python -m bench.overlap --docs --seed {seed} --count {count}` writes this page; do not edit it by
-hand. Without `--seed` each run draws new overlaps, and prints the seed.
-
-The agent speaks for 9 to 12 s. Meanwhile the caller says something, or coughs. {count} such
-conversations are played on `AgentSession` (livekit-agents {version}) with its default options, on
-`TurnSession`, and on `TurnSession(flow="overlap")`
-([how it decides](flows.md#talk-through-backchannels)), in virtual time and with the scripted user,
-VAD, STT, model, TTS and output of the [kit](testing.md). The VAD reports the end of speech after
-0.55 s. The STT gives an interim transcript 0.1 to 0.3 s after each word, and the final one 0.2 to
-0.5 s after the last.
-
-`bench/overlap.yaml` has the callers' phrases. It was written after the phrase lists of the flow.
-One phrase in ten is rare, and mostly not in the lists.
-
-{pausing}
-
-*Continues*: the speech is played to its end, and the caller gets no answer. *Yields*: the speech
-stops for good, and the transcript is in the conversation. *Yield latency*: from the first word that
-is not a backchannel ("but" in "yeah, but when") until the agent stops for good; 0 if it was already
-silent. *Voice to silence*: from the start of an interruption until the agent is silent, perhaps
-only for a moment. *Silence after a backchannel*: from its end until the agent continues.
-
-What `flow="overlap"` got wrong:
-
-{missed}
-
-A backchannel that is in no list stops the agent, as on `TurnSession`. If the first goal is missed,
-this is the reason. A flow adds phrases with `also`. A transcript does not show whom the user speaks
-to, so an aside to somebody else stops the agent, too. Answers to a question of the agent
-(`agent_asked`), which may be the same phrases, are not measured here.
-
-After a cough the agent is silent for longer than after "mhm", because a transcript of the sound may
-still come. The agent waits until the VAD has reported the end of the sound and `transcript_wait`
-(0.3 s) is over.
-
-## On an output that cannot pause
-
-This table has the first quarter of the same conversations. Here `flow="overlap"` continues until
-the transcript decides, so a cough does not end the reply. The cost is that the agent yields only
-when the transcript comes.
-
-{playing_on}
-"""

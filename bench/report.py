@@ -9,7 +9,7 @@ from typing import Any
 
 from .goals import goals
 
-__all__ = ["CALLS", "TABLES", "page", "room_table", "versions", "with_session"]
+__all__ = ["CALLS", "TABLES", "goals_text", "table", "versions"]
 
 CALLS = 2000
 """The number of earlier calls, each in its own exchange."""
@@ -165,101 +165,21 @@ TABLES: dict[str, Callable[[Any], str]] = {
     "scale": _scale,
     "caller": _caller,
     "session": _session,
+    "room": room_table,
 }
-"""The tables of docs/performance.md."""
-
-_PAGE = """# Performance
-
-`make bench ARGS=docs` measures all of this and writes this page. Each table also has its own
-command. The machine was virtual, with two cores. The times depend on the machine; the ratios hardly
-do. "x if/elif" compares with the same state machine as a hand-written chain of if and elif: the
-fastest way in Python.
-
-{versions}
-
-## Goals
-
-{goals}
-{missed}
-
-## A trigger
-
-`make bench` plays one turn: {length} triggers through the six states. Guards refuse two of them,
-and one is not declared in its state. In each of many rounds all engines are measured one after the
-other, and their ratios to if/elif are computed; the table shows medians. The times are CPU time of
-the thread. Before the measurement each engine must pass through the same states and request the
-same replies. The journal has at most 4096 entries; "timers" means that every state has one. "As in
-a session" has the journal, timers and two observers that do nothing.
-
-{engines}
-## An instance
-
-`python -m bench size` measures this. Data that all instances of a flow share is not counted.
-
-{size}
-## Many runtimes
-
-`python -m bench scale` runs many runtimes in one thread, with timers and journals of 64 entries.
-Events come at fixed times. The latency is the time from then to the effect. The clock is the CPU
-time of the thread, plus the time that it would have slept. Python's garbage collector (gc) is off
-unless the row says "gc on". A runtime contains no reference cycles, but each full collection
-traverses every entry of every journal.
-
-{scale}
-## What a caller notices
-
-`python -m bench caller` plays the same conversations on `AgentSession` (stock) and on
-`TurnSession`, with scripted user, model and TTS. In virtual time the only difference is in the
-decisions of the flow. Real time includes the run time of the code, and of other programs on the
-machine. On a busy machine it varies by tens of milliseconds, which hides smaller differences.
-
-{caller}"""
-
-_SESSION = """
-## A session
-
-`python -m bench session --docs` measures this and writes this section. It alternates between
-`AgentSession` (stock) and `TurnSession`, in virtual time, and shows medians of the CPU time of the
-process, and of the ratios in each round. Models that run elsewhere are not included. The user's
-microphone gives 20 frames a second. In the first row the user, the VAD and all models are scripted,
-so nearly all of the time is that of the session itself. In the second row the user is a recording,
-and the VAD is LiveKit's own (Silero). The last row is the longest time for which the event loop is
-blocked between the result of a tool and the end of the reply to it, in a conversation with
-{calls:,} earlier calls, without the model's own work.
-
-{session}
-The goal was 2 % more for a minute of conversation with a real VAD. No single part of the difference
-is large. In a profile of the scripted minute, a fifth is work for each frame of audio, a quarter is
-the triggers of the two flows with their host facts, a seventh is the agenda, and the rest is some
-forty reports from LiveKit's methods, none of which takes more than a tenth.
-"""
+"""The table of each part: of docs/performance.md, and that of rooms of docs/room.md."""
 
 
-def with_session(text: str, figures: dict[str, Any]) -> str:
-    """The page with these figures in its last section."""
-    head, heading, _ = _SESSION.lstrip().partition("\n")
-    before = text.partition(f"\n{head}{heading}")[0]
-    return before + _SESSION.format(session=_session(figures), calls=CALLS)
-
-
-def page(figures: dict[str, Any]) -> str:
-    """docs/performance.md."""
-    from .cycle import CYCLE
-
-    texts = {part: TABLES[part](figures[part]) for part in TABLES}
-    what = ((f"{name} {number}",) for name, number in figures["versions"].items())
-    texts["versions"] = "\n".join(f"- {line}" for (line,) in what)
+def goals_text(figures: dict[str, Any]) -> str:
+    """The goals, and why some were missed."""
     lines = list(goals(figures))
-    texts["goals"] = table(("goal", "wanted", "measured", ""), (line[:4] for line in lines))
+    text = table(("goal", "wanted", "measured", ""), (line[:4] for line in lines))
     missed: dict[str, list[str]] = {}
     for name, _, _, _, why in lines:
         if why:
             missed.setdefault(why, []).append(name)
     whys = [f"- {'; '.join(names)}: {why}." for why, names in missed.items()]
-    texts["missed"] = "\n".join(["Why goals were missed:", "", *whys]) if whys else ""
-    session = texts.pop("session")
-    whole = _PAGE.format(length=len(CYCLE), **texts)
-    return whole + _SESSION.format(session=session, calls=CALLS)
+    return "\n".join([text, "Why goals were missed:", "", *whys]) if whys else text
 
 
 def _us(value: float) -> str:

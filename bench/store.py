@@ -22,6 +22,7 @@ from statistics import median, quantiles
 import attrs
 
 from bench.cycle import CYCLE, FLOW
+from bench.docs import DOCS, write_table
 from bench.engines import Host
 from bench.report import table
 from turnfsm.runtime import TurnRuntime
@@ -29,9 +30,6 @@ from turnfsm.runtime.journal import Redactor
 from turnfsm.runtime.store.committer import Committer
 from turnfsm.runtime.store.keeper import Keeper
 from turnfsm.store import Store, open_store
-
-DOCS = Path(__file__).parents[1] / "docs" / "store.md"
-BEGIN, END = "<!-- cost: begin -->\n", "<!-- cost: end -->\n"
 
 POSTS = 40
 """The number of posts in a turn with one tool call."""
@@ -123,9 +121,7 @@ def main() -> None:
     )
     print(text)
     if options.docs:
-        page = DOCS.read_text("utf-8")
-        before, _, rest = page.partition(BEGIN)
-        DOCS.write_text(before + BEGIN + text + "\n" + END + rest.partition(END)[2], "utf-8")
+        write_table(DOCS / "store.md", "python -m bench.store", text)
 
 
 def _row(name: str, cost: Cost) -> tuple[str, ...]:

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from attrs import define, frozen
 
+from bench.docs import DOCS, write_table
 from turnfsm.runtime.demo.speech import PCM, RATE, UserVoice
 from turnfsm.runtime.demo.tts import PiperVoice
 
 from .build import ServerMissing
 from .caller import Caller
-from .docs import write_table
 from .machine import Others
 from .server import RoomServer, here_or_elsewhere
 from .worker import ROOT, working
@@ -324,7 +324,7 @@ def main() -> int:
         return 2
     print(tables)
     if options.docs:
-        write_table("python -m room.beside", tables)
+        write_table(DOCS / "room.md", "python -m room.beside", tables)
     return 0
 
 

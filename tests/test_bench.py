@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
+import bench.__main__
 from bench.caller import SESSIONS
 from bench.cycle import CYCLE, Engine, Floor
+from bench.docs import DOCS
 from bench.engines import OURS
 from bench.goals import goals
 from bench.history import stall
 from bench.measure import agree, measure
 from bench.minute import TURNS, spoken
 from bench.mutation import score
-from bench.report import TABLES, page, with_session
+from bench.report import goals_text
 from bench.scale import scale
 from bench.size import burst, sizes
 
@@ -138,22 +140,38 @@ def test_what_was_missed_is_said_with_how_much_and_why() -> None:
     assert lines["times faster than transitions"][3] == "missed by 14.00"
 
 
-def test_the_page_holds_every_table() -> None:
-    """The docs are made of the figures alone, which JSON can carry."""
-    figures = json.loads(json.dumps(_figures(3.0)))
-    text = page(figures)
-    for part, make in TABLES.items():
-        assert make(figures[part]) in text
-    assert "XState was not measured: there is no node." in text
-    assert page(figures) == text
+def test_all_tables_are_written_into_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest of the page stays, and the same figures write the same page."""
+    figures = _figures(3.0)
+    monkeypatch.setattr(bench.__main__, "DOCS", tmp_path)
+    for part in ("engines", "size", "scale", "caller", "session"):
+        monkeypatch.setitem(bench.__main__.PARTS, part, lambda _, part=part: figures[part])
+    page = tmp_path / "performance.md"
+    page.write_text((DOCS / "performance.md").read_text("utf-8"), "utf-8")
+    texts = []
+    for _ in range(2):
+        monkeypatch.setattr("sys.argv", ["bench", "docs"])
+        bench.__main__.main()
+        texts.append(page.read_text("utf-8"))
+    assert texts[0] == texts[1]
+    assert "XState was not measured: there is no node." in texts[0]
+    assert goals_text(figures) in texts[0]
+    assert "- livekit-agents " in texts[0]
+    assert "The goal was 2 % more for a minute of conversation" in texts[0]
 
 
-def test_the_section_about_a_session_is_replaced_alone() -> None:
-    before, after = _figures(3.0), _figures(4.0)
-    text = with_session(page(before), after["session"])
-    assert TABLES["session"](after["session"]) in text
-    assert TABLES["session"](before["session"]) not in text
-    assert with_session(text, before["session"]) == page(before)
+def test_one_table_is_written_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (DOCS / "performance.md").read_text("utf-8")
+    (tmp_path / "performance.md").write_text(before, "utf-8")
+    monkeypatch.setattr(bench.__main__, "DOCS", tmp_path)
+    monkeypatch.setitem(bench.__main__.PARTS, "session", lambda _: _figures(4.0)["session"])
+    monkeypatch.setattr("sys.argv", ["bench", "session", "--docs"])
+    bench.__main__.main()
+    after = (tmp_path / "performance.md").read_text("utf-8")
+    assert after.partition("<!-- session -->")[0] == before.partition("<!-- session -->")[0]
+    assert "|   700 |         700 |    1.10 |" in after
 
 
 def test_a_conversation_with_a_real_vad_is_the_same_on_both_sessions() -> None:

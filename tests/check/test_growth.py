@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.growth import DOCS, FAMILIES, made, measured
+from bench.docs import DOCS
+from bench.growth import FAMILIES, made, measured
 from bench.growth_chart import Line, chart
 from turnfsm.fsm.load.loader import shipped_flows
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.docs import write_table
 from bench.report import room_table
 from bench.room import broken
-from room import docs
 from room.beside import report
 from room.worker import ROOT
 
@@ -41,21 +41,18 @@ def test_the_table_of_rooms_has_each_step_and_how_busy_the_machine_was() -> None
     assert "turn: 0 rooms, 0.0 a core; with 4, a reason." in text
 
 
-def test_a_table_of_the_page_is_replaced_and_the_other_one_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_the_page_is_replaced_and_the_other_one_stays(tmp_path: Path) -> None:
     page = tmp_path / "room.md"
     page.write_text((ROOT / "docs" / "room.md").read_text("utf-8"), "utf-8")
-    monkeypatch.setattr(docs, "PAGE", page)
-    docs.write_table("python -m room.beside", "| a table |\n")
-    docs.write_table("python -m bench room", "| another |\n")
-    docs.write_table("python -m bench room", "| a third |\n")
+    write_table(page, "python -m room.beside", "| a table |\n")
+    write_table(page, "python -m bench room", "| another |\n")
+    write_table(page, "python -m bench room", "| a third |\n")
     text = page.read_text("utf-8")
     assert "<!-- python -m room.beside -->\n\n| a table |\n\n<!-- to here -->" in text
     assert "<!-- python -m bench room -->\n\n| a third |\n\n<!-- to here -->" in text
     assert "| another |" not in text
     with pytest.raises(ValueError, match="has no <!-- nothing -->"):
-        docs.write_table("nothing", "")
+        write_table(page, "nothing", "")
 
 
 def test_the_table_beside_says_what_was_wrong_how_often_and_the_interval() -> None:
