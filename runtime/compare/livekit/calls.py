@@ -28,22 +28,6 @@ CONFIRMED, AFTER = "Yes it is booked.", "Here is what I know."
 LIMIT = 8.0
 
 
-class _Tools:
-    """Tools that end in every way; each leaves a note when it runs."""
-
-    stage: Stage
-
-    def book(self, body: Callable[[], Any]) -> Any:
-        @function_tool
-        async def book() -> Any:
-            """Book the table."""
-            self.stage.note("the tool runs")
-            result = body()
-            return await result if asyncio.iscoroutine(result) else result
-
-        return book
-
-
 async def _for_ever() -> str:
     await asyncio.get_running_loop().create_future()
     return "never"
@@ -61,15 +45,18 @@ def _raise() -> str:
 def _stage(
     session_class: type[AgentSession[Any]], body: Callable[[], Any], user_at: float = 0.0
 ) -> Stage:
-    tools = _Tools()
+    @function_tool
+    async def book() -> Any:
+        """Book the table."""
+        result = body()
+        return await result if asyncio.iscoroutine(result) else result
+
     user = ScriptedUser().says(ASK, at=1.0)
     if user_at:
         user.says(AGAIN, at=user_at)
     model = ScriptedLLM({AGAIN: CONFIRMED, ASK: Reply(calls=Call("book"))}, {"book": AFTER})
     timers = {"tool_limit": LIMIT, "drain_limit": LIMIT}
-    stage = Stage(session_class, user=user, llm=model, tools=[tools.book(body)], timers=timers)
-    tools.stage = stage
-    return stage
+    return Stage(session_class, user=user, llm=model, tools=[book], timers=timers)
 
 
 def _ends(outcome: Outcome) -> list[str]:

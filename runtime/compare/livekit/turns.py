@@ -55,11 +55,6 @@ def _verdict_s6(outcome: Outcome) -> list[str]:
     return problems
 
 
-class _Billing(Agent):
-    def __init__(self) -> None:
-        super().__init__(instructions="Billing.")
-
-
 def _s7(session_class: type[AgentSession[Any]]) -> Stage:
     @function_tool
     async def look_up() -> str:
@@ -68,7 +63,7 @@ def _s7(session_class: type[AgentSession[Any]]) -> Stage:
         return "found"
 
     def hand_over(stage: Stage) -> None:
-        stage.session.update_agent(_Billing())
+        stage.session.update_agent(Agent(instructions="Billing."))
 
     user = ScriptedUser().says("look up my account", at=1.0).says(QUESTION, at=4.0)
     model = ScriptedLLM(

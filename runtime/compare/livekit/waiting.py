@@ -38,30 +38,11 @@ def _model(preamble: str = "") -> ScriptedLLM:
     )
 
 
-class _Tools:
-    """Tools that leave notes on the stage they are used on."""
-
-    def __init__(self) -> None:
-        self.stage: Stage
-
-    def waits_for_preamble(self) -> Any:
-        @function_tool
-        async def cancel_contract(context: RunContext[Any]) -> str:
-            """Cancel the contract."""
-            await context.wait_for_playout()
-            self.stage.note(EFFECT)
-            return "cancelled"
-
-        return cancel_contract
-
-    def is_slow(self) -> Any:
-        @function_tool
-        async def cancel_contract() -> str:
-            """Cancel the contract."""
-            await asyncio.sleep(SLOW)
-            return "cancelled"
-
-        return cancel_contract
+@function_tool(name="cancel_contract")
+async def _cancel_slowly() -> str:
+    """Cancel the contract."""
+    await asyncio.sleep(SLOW)
+    return "cancelled"
 
 
 async def _interrupt_and_ask(stage: Stage) -> None:
@@ -72,17 +53,27 @@ async def _interrupt_and_ask(stage: Stage) -> None:
 
 
 def _stage(
-    session_class: type[AgentSession[Any]], tool: str, *, preamble: str = "", user_at: float = 0.0
+    session_class: type[AgentSession[Any]],
+    *,
+    waits: bool = False,
+    preamble: str = "",
+    user_at: float = 0.0,
 ) -> Stage:
-    tools = _Tools()
+    """A call of a slow tool, or of one that waits for its preamble."""
+
+    @function_tool(name="cancel_contract")
+    async def cancel_when_heard(context: RunContext[Any]) -> str:
+        """Cancel the contract."""
+        await context.wait_for_playout()
+        stage.note(EFFECT)
+        return "cancelled"
+
     user = ScriptedUser().says(ASK, at=1.0)
     if user_at:
         user.says(STOP, at=user_at)
     tts = ScriptedTTS(durations={PREAMBLE: 4.0})
-    stage = Stage(
-        session_class, user=user, llm=_model(preamble), tts=tts, tools=[getattr(tools, tool)()]
-    )
-    tools.stage = stage
+    tools = [cancel_when_heard if waits else _cancel_slowly]
+    stage = Stage(session_class, user=user, llm=_model(preamble), tts=tts, tools=tools)
     return stage
 
 
@@ -129,7 +120,7 @@ S5 = Scenario(
     "S5",
     "the user interrupts while a tool waits for its preamble",
     18.0,
-    lambda session: _stage(session, "waits_for_preamble", preamble=PREAMBLE, user_at=3.5),
+    lambda session: _stage(session, waits=True, preamble=PREAMBLE, user_at=3.5),
     _verdict_preamble,
     (ISSUES + "5359",),
     failure="D",
@@ -139,9 +130,7 @@ S5_WAIT = Scenario(
     "S5-wait",
     "`session.interrupt()` while a tool waits for its preamble",
     18.0,
-    lambda session: _stage(session, "waits_for_preamble", preamble=PREAMBLE).at(
-        3.5, _interrupt_and_ask
-    ),
+    lambda session: _stage(session, waits=True, preamble=PREAMBLE).at(3.5, _interrupt_and_ask),
     _verdict_both,
     (ISSUES + "5359",),
     failure="D",
@@ -151,7 +140,7 @@ S5_INTERRUPT = Scenario(
     "S5-interrupt",
     "`session.interrupt()` while a slow tool runs",
     40.0,
-    lambda session: _stage(session, "is_slow").at(4.0, _interrupt_and_ask),
+    lambda session: _stage(session).at(4.0, _interrupt_and_ask),
     _verdict_interrupt,
     (ISSUES + "5359",),
     failure="D",
@@ -161,7 +150,7 @@ S5_PLAYING = Scenario(
     "S5-playing",
     "`session.interrupt()` while the preamble of a slow tool is heard",
     40.0,
-    lambda session: _stage(session, "is_slow", preamble=PREAMBLE).at(3.5, _interrupt_and_ask),
+    lambda session: _stage(session, preamble=PREAMBLE).at(3.5, _interrupt_and_ask),
     _verdict_interrupt,
     (ISSUES + "5359",),
     failure="D",
@@ -171,7 +160,7 @@ S5_TURN = Scenario(
     "S5-turn",
     "a user turn while only a slow tool runs",
     40.0,
-    lambda session: _stage(session, "is_slow", user_at=5.0),
+    lambda session: _stage(session, user_at=5.0),
     _verdict_turn,
     (ISSUES + "5359",),
     failure="D",
@@ -190,8 +179,6 @@ class _Confirm(AgentTask[None]):
 
 
 def _s5_task(session_class: type[AgentSession[Any]]) -> Stage:
-    tools = _Tools()
-
     @function_tool
     async def confirm() -> str:
         """Ask the user to confirm."""
@@ -207,7 +194,7 @@ def _s5_task(session_class: type[AgentSession[Any]]) -> Stage:
     model.on_user["confirm"] = Reply(calls=Call("confirm"))
     model.on_tool["confirm"] = "Thank you."
     user = ScriptedUser().says(ASK, at=1.0)
-    stage = Stage(session_class, user=user, llm=model, tools=[tools.is_slow(), confirm])
+    stage = Stage(session_class, user=user, llm=model, tools=[_cancel_slowly, confirm])
     return stage.at(4.0, interrupt)
 
 

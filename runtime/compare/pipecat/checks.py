@@ -22,7 +22,6 @@ __all__ = [
     "results_shown",
     "runs_once",
     "silent_over_the_user",
-    "tool_ends",
 ]
 
 Check = Callable[[Outcome], list[str]]
@@ -81,19 +80,6 @@ def runs_once(name: str, *, effects: int = 1) -> Check:
             when = f", at {', '.join(done)} s" if done else ""
             problems.append(f"{name} has its effect {len(done)} times{when}")
         return problems
-
-    return check
-
-
-def tool_ends(name: str, *, cancelled: bool) -> Check:
-    """The tool is called once, and ends so."""
-
-    def check(outcome: Outcome) -> list[str]:
-        calls = [call for call in outcome.tools if call.name == name]
-        if [call.cancelled for call in calls] == [cancelled]:
-            return []
-        how = ["cancelled" if call.cancelled else "run to its end" for call in calls]
-        return [f"{name} is called {len(calls)} times: {', '.join(how)}"]
 
     return check
 

@@ -14,10 +14,10 @@ from .talks import (
     QUESTION,
     RESULT,
     asks_again,
-    control,
     counts,
     orders,
     says,
+    scenario,
     slowly,
     with_preamble,
 )
@@ -38,10 +38,10 @@ def _fails_once(messages: Messages) -> Says:
 
 
 CONTROLS = (
-    control(
+    scenario(
         "K1", "a question and an answer", counts, says((0.0, "please count")), [hears(COUNT, by=3)]
     ),
-    control(
+    scenario(
         "K2",
         "a barge-in on an answer whose words the voice has timed",
         counts,
@@ -49,7 +49,7 @@ CONTROLS = (
         [hears("You said hello there."), keeps_what_was_heard],
         times_words=True,
     ),
-    control(
+    scenario(
         "K3",
         "a tool, and the answer that has its result",
         orders,
@@ -57,7 +57,7 @@ CONTROLS = (
         [hears(ANSWER, by=5.0), runs_once("look_up"), results_shown, asked_at_most(2)],
         tools={"look_up": Tool(2.0, RESULT)},
     ),
-    control(
+    scenario(
         "K4",
         "two tools, and one answer",
         _two,
@@ -65,7 +65,7 @@ CONTROLS = (
         [hears(BOTH), runs_once("weather"), runs_once("train"), asked_at_most(2)],
         tools={"weather": Tool(1.0, "it is sunny"), "train": Tool(3.0, "the train is late")},
     ),
-    control(
+    scenario(
         "K5",
         "a tool that ends before its preamble does",
         with_preamble(orders),
@@ -73,14 +73,14 @@ CONTROLS = (
         [hears(PREAMBLE), hears(ANSWER), keeps_what_was_heard, asked_at_most(2)],
         tools={"look_up": Tool(0.1, RESULT)},
     ),
-    control(
+    scenario(
         "K6",
         "the user goes on after a pause, while the model thinks",
         slowly(counts),
         says((0.0, "please"), (2.15, "count")),
         [hears(COUNT)],
     ),
-    control(
+    scenario(
         "K7",
         "a tool with cancel_on_interruption=False ends while the agent answers something else",
         orders,
@@ -88,7 +88,7 @@ CONTROLS = (
         [hears(PRICE), hears(LATE), runs_once("look_up"), results_shown],
         tools={"look_up": Tool(4.8, RESULT, {"cancel_on_interruption": False})},
     ),
-    control(
+    scenario(
         "K8",
         "a request fails, and the user speaks again",
         _fails_once,

@@ -20,8 +20,8 @@ from .talks import (
     books,
     coughs_at,
     counts,
-    failing,
     orders,
+    scenario,
     slowly,
     with_preamble,
 )
@@ -37,7 +37,7 @@ async def _is_greeted(stage: Stage) -> None:
     await stage.coughs()
 
 
-N1 = failing(
+N1 = scenario(
     "N1",
     "a cough of 0.4 s over the answer",
     counts,
@@ -48,7 +48,7 @@ N1 = failing(
     wrong="The caller hears half of the answer, and then they are asked to repeat what they never "
     "said.",
 )
-N2 = failing(
+N2 = scenario(
     "N2",
     "two coughs over one answer",
     counts,
@@ -58,7 +58,7 @@ N2 = failing(
     links=[ISSUES + "5240"],
     wrong="The caller hears half of the answer, and is asked to repeat what they never said.",
 )
-N3 = failing(
+N3 = scenario(
     "N3",
     "a cough while the model thinks",
     slowly(counts),
@@ -68,7 +68,7 @@ N3 = failing(
     links=[ISSUES + "4308"],
     wrong="The answer is thrown away, and the caller is asked to repeat what was understood.",
 )
-N4 = failing(
+N4 = scenario(
     "N4",
     "a cough while a tool runs",
     orders,
@@ -79,7 +79,7 @@ N4 = failing(
     wrong="The caller never hears the result, and is asked to repeat what was understood.",
     tools=LOOK_UP,
 )
-N5 = failing(
+N5 = scenario(
     "N5",
     "a cough while a tool runs whose effect has happened",
     books,
@@ -90,7 +90,7 @@ N5 = failing(
     wrong="The table is booked, and the caller does not hear it.",
     tools={"book": Tool(5.0, "the table is booked", effect_at=1.0)},
 )
-N6 = failing(
+N6 = scenario(
     "N6",
     "a cough over the preamble of a tool",
     with_preamble(orders),
@@ -101,7 +101,7 @@ N6 = failing(
     wrong="The tool is cancelled with the preamble, and the caller never hears its result.",
     tools=LOOK_UP,
 )
-N7 = failing(
+N7 = scenario(
     "N7",
     "a cough over a greeting that the application has queued",
     counts,
@@ -112,7 +112,7 @@ N7 = failing(
     wrong="The caller does not hear who has called.",
 )
 
-N8 = failing(
+N8 = scenario(
     "N8",
     "a cough while the model thinks about the result of a tool",
     slowly(orders),
@@ -123,7 +123,7 @@ N8 = failing(
     wrong="The caller is asked to repeat what was understood.",
     tools={"look_up": Tool(0.5, RESULT)},
 )
-N9 = failing(
+N9 = scenario(
     "N9",
     "four seconds of noise over the answer",
     counts,
@@ -133,7 +133,7 @@ N9 = failing(
     links=[ISSUES + "5240", ISSUES + "5819"],
     wrong="The caller hears half of the answer.",
 )
-N10 = failing(
+N10 = scenario(
     "N10",
     "a noise every three seconds while a tool runs and after it",
     orders,
@@ -146,7 +146,7 @@ N10 = failing(
     tools=LOOK_UP,
 )
 
-N11 = failing(
+N11 = scenario(
     "N11",
     "a cough over the answer that has the result of a tool",
     orders,

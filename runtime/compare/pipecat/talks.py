@@ -30,13 +30,12 @@ __all__ = [
     "WORKS",
     "asks_again",
     "books",
-    "control",
     "coughs_at",
     "counts",
-    "failing",
     "look_up",
     "orders",
     "says",
+    "scenario",
     "slowly",
     "with_preamble",
 ]
@@ -56,20 +55,21 @@ WORKS = "It is being booked right now."
 RESULT = "it arrives on Friday"
 
 
-def failing(
+def scenario(
     id: str,
     title: str,
     model: Model,
     script: Script,
     checks: Iterable[Check],
     *,
-    failure: str,
-    links: Iterable[str],
-    wrong: str,
+    failure: str = "",
+    links: Iterable[str] = (),
+    wrong: str = "",
     seconds: float = 30.0,
     **stage: Any,
 ) -> Scenario:
-    """A conversation that goes wrong on Pipecat alone."""
+    """A conversation that goes wrong on Pipecat alone; without a class of failure, one that goes
+    right."""
     return Scenario(
         id,
         title,
@@ -78,28 +78,8 @@ def failing(
         partial(problems_of, checks=tuple(checks)),
         tuple(links),
         failure,
+        control=not failure,
         wrong=wrong,
-    )
-
-
-def control(
-    id: str,
-    title: str,
-    model: Model,
-    script: Script,
-    checks: Iterable[Check],
-    *,
-    seconds: float = 30.0,
-    **stage: Any,
-) -> Scenario:
-    """A conversation that goes right on Pipecat alone."""
-    return Scenario(
-        id,
-        title,
-        seconds,
-        partial(_build, model, script, stage),
-        partial(problems_of, checks=tuple(checks)),
-        control=True,
     )
 
 
@@ -189,13 +169,17 @@ LOOK_UP = look_up(6.0)
 # -- callers
 
 
-def says(*turns: tuple[float, str]) -> Script:
-    """They say these words at these seconds, or make a noise if there are none."""
+def says(*turns: tuple[float, str] | tuple[float, str, float]) -> Script:
+    """They say these words at these seconds, or make a noise if there are none.
+
+    Args:
+        turns: The second, the words, and perhaps how many seconds they take.
+    """
 
     async def script(stage: Stage) -> None:
-        for second, words in turns:
+        for second, words, *lasts in turns:
             await stage.until(second)
-            await (stage.says(words) if words else stage.coughs())
+            await (stage.says(words, *lasts) if words else stage.coughs(*lasts))
 
     return script
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipecat.frames import frames as f
 
 from turnfsm.runtime.conversation.policies import once
-from turnfsm.runtime.testing.pipecat import Messages, Says, Script, Stage, Tool, said, shows
+from turnfsm.runtime.testing.pipecat import Messages, Says, Stage, Tool, said, shows
 
 from .checks import (
     hears,
@@ -27,8 +27,10 @@ from .talks import (
     RESULT,
     asks_again,
     books,
-    failing,
+    coughs_at,
     orders,
+    says,
+    scenario,
     with_preamble,
 )
 
@@ -37,15 +39,7 @@ __all__ = ["TOOLS"]
 VORTEX = "https://github.com/jferreiros/vortex/pull/224"
 NOT_CANCELLED = {"cancel_on_interruption": False}
 BOTH = "Sunny, and the train is late."
-
-
-def _books_and_asks(second: float, words: str = "is the table booked") -> Script:
-    async def script(stage: Stage) -> None:
-        await stage.says("book a table")
-        await stage.until(second)
-        await stage.says(words)
-
-    return script
+BOOK, LEAVE = (0.0, "book a table"), (0.0, "when should I leave")
 
 
 def _two(messages: Messages) -> Says:
@@ -84,27 +78,9 @@ def _two_by_two(messages: Messages) -> Says:
     return Says(" ".join(new)) if asked else Says(calls=(("weather", {}), ("train", {})))
 
 
-async def _asks_for_number(stage: Stage) -> None:
-    await stage.says("when should I leave")
-    await stage.until(4.0)
-    await stage.says("what is my number")
-
-
-async def _asks_and_adds(stage: Stage) -> None:
-    await stage.says("when should I leave")
-    await stage.until(4.0)
-    await stage.says("I am in a hurry")
-
-
 def _hurries(messages: Messages) -> Says:
     told = any(ANSWER in str(m.get("content")) for m in messages if m.get("role") == "assistant")
     return Says("I am as quick as I can.") if told else with_preamble(orders)(messages)
-
-
-async def _coughs_when_it_ends(stage: Stage) -> None:
-    await stage.says(QUESTION)
-    await stage.until(8.0)
-    await stage.coughs()
 
 
 async def _app_asks(stage: Stage) -> None:
@@ -115,7 +91,7 @@ async def _app_asks(stage: Stage) -> None:
     )
 
 
-T1 = failing(
+T1 = scenario(
     "T1",
     "the user asks something else while a tool runs",
     orders,
@@ -126,18 +102,18 @@ T1 = failing(
     wrong="The caller is never told when their order arrives.",
     tools=LOOK_UP,
 )
-T2 = failing(
+T2 = scenario(
     "T2",
     "the user asks whether a table is booked, while it is; its effect has happened",
     books,
-    _books_and_asks(4.0),
+    says(BOOK, (4.0, "is the table booked")),
     [hears(BOOKED), runs_once("book"), results_shown],
     failure="T",
     links=[VORTEX],
     wrong="The caller has two tables.",
     tools={"book": Tool(5.0, "the table is booked", effect_at=1.0)},
 )
-T3 = failing(
+T3 = scenario(
     "T3",
     "the user speaks over the preamble of a tool",
     with_preamble(orders),
@@ -149,29 +125,29 @@ T3 = failing(
     "the call that the tool runs.",
     tools=LOOK_UP,
 )
-T4 = failing(
+T4 = scenario(
     "T4",
     "the user speaks over the preamble of a tool whose effect happens at once",
     with_preamble(books, "I am booking the table for you right now."),
-    _books_and_asks(3.0),
+    says(BOOK, (3.0, "is the table booked")),
     [hears(BOOKED), runs_once("book"), results_shown],
     failure="T",
     links=[ISSUES + "5779", ISSUES + "3661"],
     wrong="The caller does not hear that the table is booked.",
     tools={"book": Tool(4.0, "the table is booked", effect_at=0.5)},
 )
-T5 = failing(
+T5 = scenario(
     "T5",
     "the user adds a sentence while two tools run",
     _two,
-    _asks_and_adds,
+    says(LEAVE, (4.0, "I am in a hurry")),
     [hears(BOTH), runs_once("weather"), runs_once("train"), results_shown],
     failure="T",
     links=[VORTEX, ISSUES + "5779"],
     wrong="The caller waits for both tools again.",
     tools={"weather": Tool(4.0, "it is sunny"), "train": Tool(6.0, "the train is late")},
 )
-T6 = failing(
+T6 = scenario(
     "T6",
     "the user speaks as soon as the model calls a tool",
     orders,
@@ -183,7 +159,7 @@ T6 = failing(
     tools=LOOK_UP,
 )
 
-C1 = failing(
+C1 = scenario(
     "C1",
     "the application asks for a reply while the result of a quick tool queues behind a preamble",
     _hurries,
@@ -194,11 +170,11 @@ C1 = failing(
     wrong="The model does not see its own call, and makes it again.",
     tools={"look_up": Tool(0.2, RESULT)},
 )
-C2 = failing(
+C2 = scenario(
     "C2",
     "a tool with cancel_on_interruption=False ends while the user makes a noise",
     orders,
-    _coughs_when_it_ends,
+    coughs_at(8.0, first=QUESTION),
     [hears(ANSWER, by=11.5), hears_never(REPEAT), runs_once("look_up")],
     failure="C",
     links=[ISSUES + "5823", ISSUES + "4308"],
@@ -206,44 +182,44 @@ C2 = failing(
     tools={"look_up": Tool(6.0, RESULT, {"cancel_on_interruption": False})},
 )
 
-T7 = failing(
+T7 = scenario(
     "T7",
     "the user thanks while a tool runs",
     _books_and_is_thanked,
-    _books_and_asks(4.0, "okay thanks"),
+    says(BOOK, (4.0, "okay thanks")),
     [hears(BOOKED), runs_once("book"), results_shown],
     failure="T",
     links=[VORTEX],
     wrong="The caller believes that the table is booked; it is not.",
     tools={"book": Tool(5.0, "the table is booked")},
 )
-T8 = failing(
+T8 = scenario(
     "T8",
     "the user says no before a tool with cancel_on_interruption=False has its effect",
     books,
-    _books_and_asks(3.5, "no leave it"),
+    says(BOOK, (3.5, "no leave it")),
     [runs_once("book", effects=0)],
     failure="T",
     links=[ISSUES + "4997"],
     wrong="The caller has a table that they have said no to.",
     tools={"book": Tool(2.0, "the table is booked", commits=True, options=NOT_CANCELLED)},
 )
-T9 = failing(
+T9 = scenario(
     "T9",
     "the model makes the same call twice in one response",
     _books_twice,
-    _books_and_asks(60.0),
+    says(BOOK, (60.0, "is the table booked")),
     [hears(BOOKED), runs_once("book")],
     failure="T",
     links=["https://github.com/langchain-ai/langchain/pull/38969"],
     wrong="The caller has two tables.",
     tools={"book": Tool(1.0, "the table is booked", mark=once)},
 )
-C3 = failing(
+C3 = scenario(
     "C3",
     "two tools end one after the other, when the user has asked something else",
     _two_by_two,
-    _asks_for_number,
+    says(LEAVE, (4.0, "what is my number")),
     [hears("Your number is seven."), hears("It is sunny."), hears("The train is late.")],
     failure="C",
     links=[VORTEX],

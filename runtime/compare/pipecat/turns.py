@@ -14,7 +14,6 @@ from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurn
 from turnfsm.runtime.testing.pipecat import (
     Messages,
     Says,
-    Script,
     Stage,
     Tool,
     own_strategies,
@@ -38,7 +37,8 @@ from .talks import (
     RESULT,
     asks_again,
     counts,
-    failing,
+    says,
+    scenario,
 )
 
 __all__ = ["TURNS"]
@@ -93,15 +93,6 @@ def _three_words() -> UserTurnStrategies:
     return own
 
 
-def _says(*turns: tuple[float, str, float]) -> Script:
-    async def script(stage: Stage) -> None:
-        for second, words, seconds in turns:
-            await stage.until(second)
-            await (stage.says(words, seconds) if words else stage.coughs(seconds))
-
-    return script
-
-
 async def _app_asks(stage: Stage) -> None:
     await stage.says("please count")
     await stage.until(4.0)
@@ -123,29 +114,29 @@ async def _eager(stage: Stage) -> None:
     await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
 
 
-D1 = failing(
+D1 = scenario(
     "D1",
     "interruptions are off, and the user speaks over the answer",
     _number,
-    _says((0.0, "please count", 1.0), (3.0, "what is my number", 1.0)),
+    says((0.0, "please count", 1.0), (3.0, "what is my number", 1.0)),
     [hears(f"{COUNT} {SEVEN}"), asked_at_most(2), asked_between_answers],
     failure="D",
     links=[ISSUES + "2922"],
     wrong="The model is asked about the second turn before it is shown what it is saying.",
     strategies=_without_interruptions,
 )
-D2 = failing(
+D2 = scenario(
     "D2",
     "the user goes on after a pause; three words are needed to interrupt",
     _number,
-    _says((0.0, "I would like to know", 1.0), (2.05, "what my number is", 3.0)),
+    says((0.0, "I would like to know", 1.0), (2.05, "what my number is", 3.0)),
     [silent_over_the_user, hears(SEVEN)],
     failure="D",
     links=[ISSUES + "2703"],
     wrong="The caller is talked over.",
     strategies=_three_words,
 )
-D3 = failing(
+D3 = scenario(
     "D3",
     "the application asks for a reply while the agent speaks",
     _goes_on,
@@ -156,7 +147,7 @@ D3 = failing(
     wrong="The caller hears the same answer twice: the model was asked without it.",
 )
 
-D4 = failing(
+D4 = scenario(
     "D4",
     "the end of a turn is predicted while a tool runs, and the result comes before the turn ends",
     _weather,
@@ -169,7 +160,7 @@ D4 = failing(
     tools={"weather": Tool(4.0, "it rains in Rome", {"cancel_on_interruption": False})},
 )
 
-C4 = failing(
+C4 = scenario(
     "C4",
     "interruptions are off, and the user speaks over the preamble of a tool that has ended",
     _looks_up,

@@ -6,10 +6,10 @@ from typing import Any
 
 from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 
-from turnfsm.runtime.testing.pipecat import Messages, Says, Stage, Tool, shows
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 from .checks import hears
-from .talks import ANSWER, ISSUES, PULLS, QUESTION, RESULT, asks_again, failing, orders
+from .talks import ANSWER, ISSUES, PULLS, QUESTION, RESULT, asks_again, coughs_at, orders, scenario
 
 __all__ = ["WAITING"]
 
@@ -24,13 +24,7 @@ def _mutes_while_a_tool_runs() -> dict[str, Any]:
     return {"user_mute_strategies": [FunctionCallUserMuteStrategy()]}
 
 
-async def _is_muted_while_speaking(stage: Stage) -> None:
-    await stage.says(QUESTION)
-    await stage.until(2.0)
-    await stage.coughs(6.0)  # the tool begins meanwhile, and mutes them
-
-
-E1 = failing(
+E1 = scenario(
     "E1",
     "a tool does not end, and the user waits",
     _looks_for_ever,
@@ -43,11 +37,11 @@ E1 = failing(
     limits="brisk",
     tools={"look_up": Tool(900.0, RESULT)},
 )
-E2 = failing(
+E2 = scenario(
     "E2",
     "the user is muted while they speak, and nobody reports that they have stopped",
     orders,
-    _is_muted_while_speaking,
+    coughs_at(2.0, first=QUESTION, lasts=6.0),  # the tool begins meanwhile, and mutes them
     [hears(ANSWER, by=8.0)],
     failure="E",
     links=[ISSUES + "5005", ISSUES + "5425"],
