@@ -135,8 +135,8 @@ class Chat(Host):
 
     async def _answer(self, reply: Reply) -> str:
         answer = await self._model(self._messages(reply))
-        self.conductor.tokens_received()
-        self.conductor.calls_received(reply, len(answer.calls))
+        self.conductor.requests.tokens_received()
+        self.conductor.requests.calls_received(reply, len(answer.calls))
         for call in answer.calls:
             id = f"call_{len(self._items)}"
             self._add("call", Message("agent", f"{call.tool} {dict(call.arguments)}"), id)

@@ -124,7 +124,7 @@ class Speech(Protocol):
         """It will add nothing more to the conversation."""
 
     def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
-        """Interrupt it. `Conductor.speech_interrupted` follows.
+        """Interrupt it. `SpeechReports.interrupted` follows.
 
         Args:
             force: Even if it may not be interrupted.
@@ -135,14 +135,14 @@ class Speech(Protocol):
         """Disallow interruptions until this hold is released. Holds are counted."""
 
     def end(self, *, step: bool = False) -> None:
-        """Stop waiting for its remaining work, which keeps running. `Conductor.speech_finished`
+        """Stop waiting for its remaining work, which keeps running. `SpeechReports.finished`
         follows.
 
         Args:
             step: Only for the step that holds the floor; its playout counts as ended.
-                `Conductor.floor_released` follows, at once if the speech was not interrupted: then
-                its model has produced nothing yet, and it waits for the floor again, behind the
-                speeches that wait already.
+                `SpeechReports.floor_released` follows, at once if the speech was not interrupted:
+                then its model has produced nothing yet, and it waits for the floor again, behind
+                the speeches that wait already.
         """
 
 
@@ -175,7 +175,7 @@ class Agent(Protocol):
         """Its phase. `Conductor.agent_phase_changed` follows a change."""
 
     def reply(self, instructions: str | None = None) -> Speech:
-        """Ask the model for a reply. `Conductor.floor_taken` follows.
+        """Ask the model for a reply. `SpeechReports.floor_taken` follows.
 
         Args:
             instructions: What it should say, such as a result. Without them it answers the user.
@@ -183,7 +183,7 @@ class Agent(Protocol):
         ...
 
     def speak(self, text: str, *, interruptible: bool = True) -> Speech:
-        """Say a fixed text that is no answer to the user. `Conductor.floor_taken` follows.
+        """Say a fixed text that is no answer to the user. `SpeechReports.floor_taken` follows.
 
         Args:
             text: The text.
@@ -211,19 +211,20 @@ class Agent(Protocol):
 
     @property
     def deciding(self) -> bool:
-        """The end of the user's turn is being decided. `Conductor.endpointing_finished` follows."""
+        """The end of the user's turn is being decided. `UserReports.endpointing_finished`
+        follows."""
 
     @property
     def answer_pending(self) -> bool:
         """A transcript may still be committed, or a realtime model may answer by itself.
-        `Conductor.endpointing_finished` follows."""
+        `UserReports.endpointing_finished` follows."""
 
     @property
     def user_silent(self) -> bool:
         """The user has paused inside an utterance, long enough for the agent to begin."""
 
     def take_turn(self, turn: UserTurn) -> None:
-        """Commit a deferred turn; `Conductor.may_commit` follows."""
+        """Commit a deferred turn; `TurnReports.may_commit` follows."""
 
 
 class Session(Protocol):

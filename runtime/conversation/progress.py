@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 __all__ = ["Progress"]
 
@@ -15,11 +15,15 @@ class Progress:
 
     Args:
         report: Called with the step's id.
-        every: Seconds between two checks.
+        timers: Those of the session, in seconds. The time between two checks is a tenth of the
+            shorter limit, which bounds how late a stuck step is noticed, and at most half of the
+            time after which a wait is reported.
     """
 
-    def __init__(self, report: Callable[[str], object], every: float) -> None:
-        self._report, self._every = report, every
+    def __init__(self, report: Callable[[str], object], timers: Mapping[str, float]) -> None:
+        limits = [timers[name] for name in ("thinking_limit", "speaking_limit") if name in timers]
+        self._report = report
+        self._every = min([*(limit / 10 for limit in limits), timers.get("report_after", 60.0) / 2])
         self._step: str | None = None
         self._came = False
         self._last = 0.0  # the time of the last progress

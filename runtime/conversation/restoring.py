@@ -82,9 +82,9 @@ def restore_turns(
             ledger.post(call, "committed")
     conductor.turns.restore(past.turns.get("outcomes", {}))
     for waiting in past.turns.get("waiting", ()):
-        conductor.defer(turn_of(waiting), owner, "its worker died before it was answered")
+        conductor.commits.defer(turn_of(waiting), owner, "its worker died before it was answered")
     if words := past.turns.get("uncommitted"):
-        conductor.defer_uncommitted_turn(owner, turn_of({"text": words}), commits_by_itself)
+        conductor.commits.defer_uncommitted(owner, turn_of({"text": words}), commits_by_itself)
     rules = past.flow.agenda if past.flow.agenda.settle else conductor.log.rules
     for entry in agenda_entries(past.journal, ledger, rules, messages):
         conductor.log.add(entry)

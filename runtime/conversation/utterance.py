@@ -61,7 +61,7 @@ class Hearing(Protocol):
     def extent(self) -> Extent:
         """How much of the expected value the user has said."""
 
-    def user_started(self) -> None:
+    def voice_started(self) -> None:
         """The user speaks, which only an interim transcript shows."""
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
@@ -166,7 +166,7 @@ class Utterance:
     # -- actions
 
     def begin_voice(self, event: Event) -> None:
-        self._hearing.user_started()
+        self._hearing.voice_started()
 
     def end_voice(self, event: Event) -> None:
         self._hearing.shown_voice_ended(recognised=True)

@@ -130,7 +130,7 @@ class Host:
 
     def yield_floor(self, reply: Reply) -> None:
         """A reply releases the floor and waits for it again. It happens only if the host reports
-        `Conductor.response_awaited`."""
+        `SpeechReports.response_awaited`."""
         raise NotImplementedError
 
     def may_interrupt(self, reply: Reply) -> bool:
@@ -142,20 +142,20 @@ class Host:
     def user_typed(self, words: str) -> None:
         """The user has typed a line. That is like a voice that begins and ends at once."""
         conductor = self.conductor
-        conductor.user_started()
+        conductor.user.voice_started()
         conductor.utterance.voice_started()
-        conductor.transcript_received(words, final=True)
-        conductor.barge_in()
-        conductor.final_transcript()
+        conductor.user.transcript_received(words, final=True)
+        conductor.user.barge_in()
+        conductor.user.final_transcript()
         conductor.utterance.post("final_transcript")
         conductor.utterance.voice_ended()
-        conductor.user_stopped()
+        conductor.user.voice_ended()
         self.take_turn(Turn(words))
 
     def interrupt(self) -> None:
         """The application interrupts what is said."""
         if (step := self.step) is not None and step.speech.interruptible:
-            self.conductor.interrupted_by_code(step.speech, None)
+            self.conductor.speech.interrupted_by_code(step.speech, None)
             step.speech.stop("programmatic")
 
     @property
@@ -176,12 +176,12 @@ class Host:
         """Ask the model for a reply, as soon as the flow allows it.
 
         Args:
-            turn: The turn of the user that it answers, of which `Conductor.turn_started` was told.
+            turn: The turn of the user that it answers, as given to `TurnReports.answer_started`.
             said: The id of the turn's message, which is in the conversation.
         """
         conductor = self.conductor
         if turn is not None:
-            conductor.stop_older_replies()
+            conductor.speech.stop_older_replies()
         instructed, messages = reply.instructions is not None, [said] if said is not None else []
         conductor.replies.asked(reply, self, messages, instructed=instructed)
         for message in messages:
@@ -189,7 +189,7 @@ class Host:
             conductor.turns.message_added(message)
         self._schedule(reply, turn)
         if turn is not None:
-            conductor.turn_task_ended(turn)
+            conductor.commits.answer_ended(turn)
         return reply
 
     async def replies_finished(self) -> None:
@@ -200,9 +200,9 @@ class Host:
         """Playout of the step that has the floor has begun or ended."""
         if begins:
             self._heard = self.step.id if self.step is not None else ""
-            self.conductor.playout_started(time.time())
+            self.conductor.floor.playout_started(time.time())
         else:
-            self.conductor.playout_finished()
+            self.conductor.floor.playout_finished()
 
     def step_finished(self, step: Step) -> None:
         """Nothing more of a step is heard, and what was heard is in the conversation."""
@@ -212,8 +212,8 @@ class Host:
         assert isinstance(reply, Reply)
         if self._heard == step.id:
             whole = not (reply.interrupted or reply.failed)
-            self.conductor.reply_heard(reply.id, whole=whole)
-        self.conductor.floor_released(reply)
+            self.conductor.requests.reply_heard(reply.id, whole=whole)
+        self.conductor.speech.floor_released(reply)
         if reply.interrupted or not reply.calls:
             self.continue_reply(reply)
 
@@ -227,18 +227,18 @@ class Host:
             reply.end()
 
     def _schedule(self, reply: Reply, turn: Hashable = None) -> None:
-        self.conductor.speech_scheduled(turn, reply, self)
+        self.conductor.speech.scheduled(turn, reply, self)
         reply.task = self.tasks.start(self._run(reply))
 
     async def _run(self, reply: Reply) -> None:
         conductor, floor, asks = self.conductor, self.conductor.floor, reply.text is None
         if asks:
-            conductor.reply_started(reply)  # the model is asked when it has the floor
+            conductor.speech.reply_started(reply)  # the model is asked when it has the floor
         while not reply.over:
             await conductor.until(lambda: reply.over or floor.step is None)
             if asks and not reply.over:
                 await asyncio.sleep(0)  # a turn that had to wait comes first
-                await conductor.may_request(reply)
+                await conductor.requests.may_request(reply)
                 if conductor.keeping is not None:
                     await conductor.keeping.before_reply()
             if floor.step is None:
@@ -247,7 +247,7 @@ class Host:
             reply.end()
             return
         reply.continues = reply.failed = False
-        await self.run_step(reply, conductor.floor_taken(self, reply, self.output))
+        await self.run_step(reply, conductor.speech.floor_taken(self, reply, self.output))
 
     # -- the ports
 

@@ -112,17 +112,17 @@ class Calls:
         made = (call.name, call.arguments, call.reply.id)
         if tools.waits_for_identical(*made, call.tool):
             await conductor.until(lambda: not tools.waits_for_identical(*made, call.tool))
-        refused = await conductor.before_call(call.id, *made)
+        refused = await conductor.requests.before_call(call.id, *made)
         known = tools.identical(call.id, *made, call.tool, self._added)
         if known is not None:
             refused = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
         if refused is not None:
-            conductor.call_started(call.id)
+            conductor.requests.call_started(call.id)
             call.result, call.deliver = refused, True
             await self.host.add_result(call)
             return False
         tools.started(call.id, *made[:2], call.reply, self.host, call.tool)
-        conductor.call_started(call.id)
+        conductor.requests.call_started(call.id)
         return True
 
     async def run(
@@ -205,10 +205,10 @@ class Calls:
         if not call.late:
             tools.given([Result(call.id, not call.deliver)])
             if call.deliver and not self._runs_for(call.reply):
-                conductor.reply_started(call.reply)  # it follows when all have their results
+                conductor.speech.reply_started(call.reply)  # it follows when all have their results
         if conductor.keeping is not None:
             conductor.keeping.call_ended()
-            await conductor.after_call()
+            await conductor.requests.after_call()
         await self.host.add_result(call)
 
     def result_added(self, call: OpenCall) -> None:

@@ -44,7 +44,7 @@ class PausableOutput:
         dropped = self._dropped
         if conductor is not None and step is not None:
             if not step.gate.passed:
-                conductor.start_playout(step.speech)
+                conductor.speech.start_playout(step.speech)
             held = conductor.floor.frame_received(step.speech, seconds)
             if held is not None:
                 await held

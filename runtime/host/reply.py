@@ -78,7 +78,7 @@ class Reply:
         self.interrupted, self.interrupted_by = True, source
         said = self._host.conductor.floor.holds(self)
         yielded = self._host.conductor.host.sayings.has_yielded(self)
-        self._host.conductor.speech_interrupted(self, source)
+        self._host.conductor.speech.interrupted(self, source)
         if said or yielded:
             self._host.interrupt_step(self)
 
@@ -87,7 +87,7 @@ class Reply:
         before = self.interruptible
         self._holds += 1 if on else -1
         if self.interruptible != before:
-            self._host.conductor.interruptions_turned(self, on=self.interruptible)
+            self._host.conductor.speech.interruptions_turned(self, on=self.interruptible)
 
     def end(self, *, step: bool = False) -> None:
         """Stop waiting for it, or only for the step that holds the floor: an uninterrupted reply
@@ -95,7 +95,7 @@ class Reply:
         conductor = self._host.conductor
         if not step and not self.finished:
             self.finished = True
-            conductor.speech_finished(self, failed=self.failed)
+            conductor.speech.finished(self, failed=self.failed)
         elif step and not self.over:
             self._host.yield_floor(self)
         elif step and conductor.floor.step is not None and conductor.floor.holds(self):

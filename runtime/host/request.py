@@ -41,7 +41,7 @@ def request(
     given, came = _marked(given, due), _marked(came, due)
     shown = complete(given, log.agenda, reply.id, came)
     results = [item.result for item in shown if item.part == "result"]
-    conductor.request_sent(
+    conductor.requests.sent(
         reply,
         [result for result, call in due.items() if call in results],
         reply.instructions,

@@ -32,8 +32,8 @@ def commit_turn(conductor: Conductor, owner: str, turn: Turn) -> bool:
         True if so; a request for the reply follows. Otherwise the flow ignores it, or takes it
         later: then it calls `Agent.take_turn`.
     """
-    taken = conductor.may_commit(owner, turn)
+    taken = conductor.commits.may_commit(owner, turn)
     conductor.utterance.post("turn_decided")
     if taken:
-        conductor.turn_started(turn, ())
+        conductor.commits.answer_started(turn, ())
     return taken

@@ -72,7 +72,7 @@ class Reports:
             text = arg.item.text_content or ""
             self._conductor.turn.note("message", role=arg.item.role, text=text)
             if arg.item.role == "user":
-                self._conductor.message_added(arg.item.id, text)
+                self._conductor.realtime.message_added(arg.item.id, text)
 
     def _calls_executed(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
         tools = self._conductor.tools
@@ -90,7 +90,9 @@ class Reports:
         self._conductor.tools.executed(speech)
         agent = self._conductor.agent
         if event.has_tool_reply and agent is not None and agent.setup.keeps_context:
-            self._conductor.reply_started(speech)  # the model is asked when the floor is free
+            self._conductor.speech.reply_started(
+                speech
+            )  # the model is asked when the floor is free
 
     def _hear_of_call(self, update: Any) -> None:
         tools = self._conductor.tools

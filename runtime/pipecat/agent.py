@@ -115,7 +115,7 @@ class PipecatAgent(Host):
         """Push the request to the model, or the text to the TTS."""
         if reply.text is None:
             if reply.instructions is None:
-                self.conductor.response_awaited(reply)
+                self.conductor.speech.response_awaited(reply)
             calls = self.calls.open.values()
             await self.push(LLMContextFrame(request(reply, self.conductor, self.names, calls)))
             return
@@ -136,7 +136,7 @@ class PipecatAgent(Host):
     def yield_floor(self, reply: Reply) -> None:
         """Release the floor. The model's response goes on."""
         self._waiting, self._lost = reply, False
-        self.conductor.floor_released(reply)
+        self.conductor.speech.floor_released(reply)
         reply.task = self.tasks.start(self._continue(reply))
 
     async def _continue(self, reply: Reply) -> None:
@@ -149,7 +149,7 @@ class PipecatAgent(Host):
             reply.continues = True
             self.continue_reply(reply)
         else:
-            self.conductor.floor_taken(self, reply, self.output)
+            self.conductor.speech.floor_taken(self, reply, self.output)
 
     def may_interrupt(self, reply: Reply) -> bool:
         """While a reply has the floor, the strategy that started the user's turn may forbid it."""
@@ -198,12 +198,12 @@ class PipecatAgent(Host):
         """The model has begun to respond, or has produced output."""
         if (step := self.step) is not None:
             self._begun = step.id
-            self.conductor.tokens_received()
+            self.conductor.requests.tokens_received()
 
     def text_received(self, text: str) -> None:
         """The model has produced text."""
         self.tokens_received()
-        if self.step is not None and self.conductor.needs_text:
+        if self.step is not None and self.conductor.speech.needs_text:
             self.conductor.floor.text_received(self.step.speech, text)
 
     @property
@@ -215,14 +215,14 @@ class PipecatAgent(Host):
     async def responds(self, reply: Reply) -> bool:
         """The model has produced something for this reply, or has ended. Returns whether the
         response may be passed on, once the reply has the floor."""
-        self.conductor.response_began(reply)
+        self.conductor.speech.response_began(reply)
         await self.conductor.until(lambda: reply is not self._waiting)
         return not reply.over
 
     def response_ended(self, id: str, calls: int) -> None:
         """The model's response for a step is complete, with this number of calls."""
         if (step := self.step) is not None and step.id == id:
-            self.conductor.calls_received(step.speech, calls)
+            self.conductor.requests.calls_received(step.speech, calls)
 
     def continue_reply(self, reply: Reply) -> None:
         """As `Host.continue_reply`, unless its step goes on after a filler."""
@@ -253,9 +253,9 @@ class PipecatAgent(Host):
 
     def _cut_off(self, reply: Speech | None) -> None:
         if isinstance(reply, Reply) and not reply.interrupted and not _stays_whole(reply):
-            self.conductor.interrupted_by_code(reply, None)
+            self.conductor.speech.interrupted_by_code(reply, None)
             reply.interrupted = True
-            self.conductor.speech_interrupted(reply, "programmatic")
+            self.conductor.speech.interrupted(reply, "programmatic")
 
     def failed(self, frame: ErrorFrame) -> None:
         """A processor has failed."""

@@ -65,9 +65,9 @@ class Hearing:
         if not first:
             return
         if decided:
-            self._conductor.endpointing_finished(cancelled=True)
+            self._conductor.user.endpointing_finished(cancelled=True)
         self._conductor.outages.voice_started()
-        self._conductor.user_started()
+        self._conductor.user.voice_started()
         self._conductor.utterance.voice_started()
 
     def voice_ended(self, by: str) -> None:
@@ -78,7 +78,7 @@ class Hearing:
         self._voices.clear()
         self._conductor.outages.voice_ended()
         self._conductor.utterance.voice_ended()
-        self._conductor.user_stopped()
+        self._conductor.user.voice_ended()
 
     def muted(self) -> None:
         """The user was muted."""
@@ -88,7 +88,7 @@ class Hearing:
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
         self._conductor.outages.transcript_received()
-        self._conductor.transcript_received(" ".join([*self._words, text]), final=final)
+        self._conductor.user.transcript_received(" ".join([*self._words, text]), final=final)
         if not final:
             self._conductor.utterance.post("interim_transcript")
             if not self._reported:
@@ -99,7 +99,7 @@ class Hearing:
         self._words.append(words)
         if self._conductor.keeping is not None:
             self._conductor.keeping.transcript_received()
-        self._conductor.final_transcript()
+        self._conductor.user.final_transcript()
         self._conductor.utterance.post("final_transcript")
 
     def words_dropped(self) -> None:
@@ -107,7 +107,7 @@ class Hearing:
         decided, self._words = self.deciding, []
         self._conductor.utterance.post("cleared")
         if decided:
-            self._conductor.endpointing_finished(cancelled=False)
+            self._conductor.user.endpointing_finished(cancelled=False)
 
     # -- turns
 
@@ -120,7 +120,7 @@ class Hearing:
         before, self._interrupts = self._interrupts, interrupts
         step = self._conductor.floor.step
         if step is not None and interrupts != before:
-            self._conductor.interruptions_turned(step.speech, on=step.speech.interruptible)
+            self._conductor.speech.interruptions_turned(step.speech, on=step.speech.interruptible)
 
     def may_interrupt(self) -> bool:
         """The latest turn of the user may interrupt what the agent says."""
@@ -130,7 +130,7 @@ class Hearing:
         """It has ended."""
         decided, self._open = self.deciding, False
         if decided:
-            self._conductor.endpointing_finished(cancelled=False)
+            self._conductor.user.endpointing_finished(cancelled=False)
 
     def commit(self, turn: Turn | None = None) -> bool:
         """The turn is complete. Ask the flow whether it may be answered now.
@@ -140,14 +140,14 @@ class Hearing:
         """
         conductor = self._conductor
         if (lost := self.take_committed()) is not None:
-            conductor.turn_task_ended(lost)  # Pipecat had no words for it
+            conductor.commits.answer_ended(lost)  # Pipecat had no words for it
         if turn is None:
             turn, self._words = Turn(" ".join(self._words)), []
         taken = commit_turn(conductor, OWNER, turn)
         if taken:
             self.committed = turn
         self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)
-        conductor.endpointing_finished(cancelled=False)
+        conductor.user.endpointing_finished(cancelled=False)
         return taken
 
     def take_committed(self) -> Turn | None:

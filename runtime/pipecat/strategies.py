@@ -106,7 +106,7 @@ class Starts(_Around, BaseUserTurnStartStrategy):
     async def _started(self, inner: Any, params: UserTurnStartedParams) -> None:
         self._hearing.turn_started(interrupts=params.enable_interruptions)
         if params.enable_interruptions:
-            self._conductor.barge_in()
+            self._conductor.user.barge_in()
         await self.trigger_user_turn_started(
             enable_interruptions=False,
             enable_user_speaking_frames=params.enable_user_speaking_frames,

@@ -15,7 +15,11 @@ from turnfsm.fsm import Taken
 from turnfsm.host import Conductor
 from turnfsm.runtime.conversation.floor import Floor
 from turnfsm.runtime.conversation.replies import Replies
+from turnfsm.runtime.conversation.request_reports import RequestReports
+from turnfsm.runtime.conversation.speech_reports import SpeechReports
 from turnfsm.runtime.conversation.tool_calls import ToolCalls
+from turnfsm.runtime.conversation.turn_reports import TurnReports
+from turnfsm.runtime.conversation.user_reports import UserReports
 from turnfsm.runtime.conversation.user_turns import UserTurns
 from turnfsm.runtime.conversation.utterance import Utterance
 from turnfsm.testing import conformance, run
@@ -24,10 +28,14 @@ ROOT = Path(__file__).parents[2]
 PORTS = ROOT / "runtime" / "conversation" / "ports.py"
 PARTS: dict[str, object] = {
     "": Conductor,
+    "commits": TurnReports,
     "floor": Floor(lambda *_: None, lambda _: None, lambda _: None, lambda _: None),
     "replies": Replies,
+    "requests": RequestReports,
+    "speech": SpeechReports,
     "tools": ToolCalls,
     "turns": UserTurns,
+    "user": UserReports,
     "utterance": Utterance,
 }
 PAGE = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")

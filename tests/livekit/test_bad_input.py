@@ -132,7 +132,7 @@ def test_the_vocabulary_has_every_name_that_the_binding_uses() -> None:
         if p.name
         not in ("lifecycle.py", "tool_call.py", "utterance.py")  # they have flows of their own
     )
-    posted = set(re.findall(r"(?:turn\.|self\._)post\(\s*\"(\w+)\"", code))
+    posted = set(re.findall(r"(?:turn\.|core\.)(?:post|offer)\(\s*\"(\w+)\"", code))
     assert {*TRIGGERS, *OPTIONAL_TRIGGERS} == posted
     assert set(TRIGGERS) == set(TURN.triggers)
     assert set(FACTS) == set(re.findall(r"holds\(\"(\w+)\"", code))

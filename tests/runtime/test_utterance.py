@@ -30,7 +30,7 @@ class Heard:
         """Note something with its time."""
         self.reports.append((round(asyncio.get_running_loop().time(), 2), what))
 
-    def user_started(self) -> None:
+    def voice_started(self) -> None:
         """Note it."""
         self.note("speaks")
 

@@ -50,12 +50,12 @@ class GovernedActivity(ProducingActivity):
         previous = self.__dict__.get("_current_speech")
         self.__dict__["_current_speech"] = handle
         if previous is not None and previous is not handle:
-            self._conductor.floor_released(govern(previous, self._conductor))
+            self._conductor.speech.floor_released(govern(previous, self._conductor))
         if handle is not None:
             governed = govern(handle, self._conductor)
             output = self.output if governed.output is UNKNOWN else governed.output
             cast(Any, self.session).listen_to(output)
-            self._conductor.floor_taken(self, governed, output)
+            self._conductor.speech.floor_taken(self, governed, output)
 
     _current_speech: Any = Watched(_gives_floor)
 
@@ -67,9 +67,9 @@ class GovernedActivity(ProducingActivity):
             speech.interrupt(force=True)  # the agent was replaced during the call
             return
         super()._schedule_speech(speech, priority, force)
-        self._conductor.speech_scheduled(asyncio.current_task(), governed, self)
+        self._conductor.speech.scheduled(asyncio.current_task(), governed, self)
         if governed.done():
-            self._conductor.speech_finished(governed, failed=governed.failed)
+            self._conductor.speech.finished(governed, failed=governed.failed)
 
     def wait_again(self, speech: SpeechHandle) -> None:
         """The speech that holds the floor releases it, and waits behind those that wait already."""
@@ -80,7 +80,7 @@ class GovernedActivity(ProducingActivity):
     # -- speculation
 
     def on_preemptive_generation(self, info: Any) -> None:
-        if self._conductor.may_speculate(partial(self._speculate_again, info)):
+        if self._conductor.commits.may_speculate(partial(self._speculate_again, info)):
             words = self._conductor.turns.with_deferred(info.new_transcript)
             super().on_preemptive_generation(replace(info, new_transcript=words))
         elif not self._conductor.turns.reply_due:  # otherwise it answers a committed turn
@@ -120,7 +120,7 @@ class GovernedActivity(ProducingActivity):
         try:
             super()._interrupt_by_audio_activity()
         except _GatesPassed:
-            self._conductor.barge_in()
+            self._conductor.user.barge_in()
         finally:
             self._probing = False
 
@@ -130,7 +130,7 @@ class GovernedActivity(ProducingActivity):
         return False  # the flow decides on a pause; LiveKit never pauses by itself
 
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
-        self._conductor.start_playout(govern(speech_handle, self._conductor))
+        self._conductor.speech.start_playout(govern(speech_handle, self._conductor))
 
     # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
     # timer of a false interruption once they have let the commit through
@@ -144,7 +144,7 @@ class GovernedActivity(ProducingActivity):
             if not self._empty_transcript(info):
                 if self._voice_has_come:
                     self.turn_decided()
-                self._conductor.defer_to_next_agent(self.label, info, self._voice_has_come)
+                self._conductor.commits.defer_to_next_agent(self.label, info, self._voice_has_come)
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
@@ -163,13 +163,13 @@ class GovernedActivity(ProducingActivity):
         finally:
             self._deciding = None
         if not (committed or deferred or self.stt is None):
-            committed = self._conductor.defers_short_turn(self.label, info)
+            committed = self._conductor.commits.defers_short_turn(self.label, info)
         if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
-            self._conductor.turn_started(task, self._item_ids)
-            task.add_done_callback(self._conductor.turn_task_ended)
+            self._conductor.commits.answer_started(task, self._item_ids)
+            task.add_done_callback(self._conductor.commits.answer_ended)
         return committed
 
     # LiveKit drops a committed turn if it finds, before or after the agent's hook, that a handoff
@@ -194,7 +194,7 @@ class GovernedActivity(ProducingActivity):
     def _turn_sees(self, name: str) -> bool:
         handoff: bool = self.__dict__[name]
         if handoff:
-            self._conductor.handoff_seen(asyncio.current_task())
+            self._conductor.commits.handoff_seen(asyncio.current_task())
         return handoff
 
     def _cancel_false_interruption_timer(self) -> None:
@@ -204,10 +204,10 @@ class GovernedActivity(ProducingActivity):
             return
         if not self._take_out_what_the_agent_cut_into(info):
             raise _CommitRefused
-        if not self._conductor.may_commit(
+        if not self._conductor.commits.may_commit(
             self.label, info, empty_transcript=self._empty_transcript(info)
         ):
-            if self._conductor.was_yes(info):
+            if self._conductor.commits.was_yes(info):
                 cast(Any, self.session).add_words(info)
             raise _CommitRefused
 

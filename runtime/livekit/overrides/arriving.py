@@ -50,7 +50,7 @@ class ArrivingActivity(LeavingActivity):
         model = getattr(how.get("reuse_resources"), "rt_session", None)
         if model is not None and self._rt_turn_detection_enabled:
             # LiveKit interrupts the model here, although it may be about to answer.
-            self._conductor.answer_skipped(model.update_chat_ctx.unanswered())
+            self._conductor.realtime.answer_skipped(model.update_chat_ctx.unanswered())
         # The previous agent has heard them, and they have no answer yet.
         skipped = self._conductor.log.agenda.unclaimed
         recognised = [self.session.history.get_by_id(id) for id in skipped]
@@ -63,7 +63,7 @@ class ArrivingActivity(LeavingActivity):
             self.decide_within(VOICE)  # the user may still speak
         known = {item.id for item in conversation.items}
         if lost := [] if model is not None else [id for id in skipped if id not in known]:
-            self._conductor.words_settled(lost)
+            self._conductor.realtime.forgotten(lost)
             logger.warning(
                 "%s took over before a transcript arrived; what the user said gets no answer",
                 self.label,

@@ -46,7 +46,7 @@ class HearingActivity(ArrivingActivity):
             recognition.until = self._conductor.until
             recognition.vad_failed = self._vad_failed
             recognition.segment, self.segment = self.segment or Segment(), None
-            recognition.resume_with(self._conductor.take_carried_transcript())
+            recognition.resume_with(self._conductor.commits.take_carried_transcript())
         self.__dict__["_audio_recognition"] = recognition
 
     _audio_recognition: Any = Watched(_hears_with)
@@ -70,11 +70,11 @@ class HearingActivity(ArrivingActivity):
             if not self._commits_at_the_close:
                 committed = self._leave_words(recognition)
             recognition.leave()
-            self._conductor.hearing_ends()
-        if self.has_stt and self._conductor.user_speaks:
+            self._conductor.user.hearing_ends()
+        if self.has_stt and self._conductor.user.speaking:
             self._conductor.utterance.post("passed_on")
         if committed:
-            self._conductor.carry_commit()
+            self._conductor.commits.carry_commit()
         await super()._close_session()
 
     def _leave_words(self, recognition: GovernedRecognition) -> bool:
@@ -88,7 +88,7 @@ class HearingActivity(ArrivingActivity):
             if self._conductor.closing:
                 cast(Any, self.session).add_words(turn)
             else:
-                self._conductor.defer_uncommitted_turn(self.label, turn, ends)
+                self._conductor.commits.defer_uncommitted(self.label, turn, ends)
         return committed and turn is None
 
     async def _start_session(self, **how: Any) -> None:
@@ -96,7 +96,7 @@ class HearingActivity(ArrivingActivity):
         await super()._start_session(**how)
         switched = self._conductor.record
         self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, switched)
-        committed = self._conductor.take_carried_commit()
+        committed = self._conductor.commits.take_carried_commit()
         if not goes_on:
             self._conductor.utterance.post("stt_replaced")
         elif committed and isinstance(self._audio_recognition, GovernedRecognition):
@@ -107,7 +107,7 @@ class HearingActivity(ArrivingActivity):
         """The user speaks to a realtime model that the next agent takes over. If only silence
         follows, the next agent's VAD detects nothing."""
         taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None
-        hears = self._conductor.user_speaks and not self._rt_turn_detection_enabled
+        hears = self._conductor.user.speaking and not self._rt_turn_detection_enabled
         return taken_over and hears and not self.manual_turns
 
     @property
@@ -155,13 +155,13 @@ class HearingActivity(ArrivingActivity):
         super().on_start_of_speech(ev, speech_start_time)
         if self.has_stt:
             self._conductor.outages.voice_started()
-        if self.manual_turns and not self._conductor.voice_holds_output:
+        if self.manual_turns and not self._conductor.user.holds_output:
             self._user_silence_event.set()  # LiveKit would wait for the end of speech
         self._hears_silence = False
         if self._decision is not None:
             self._decision.cancel()
         cast(Any, self.session).follow_options()
-        self._conductor.user_started()
+        self._conductor.user.voice_started()
         if self.has_stt:
             self._conductor.utterance.voice_started()
 
@@ -172,7 +172,7 @@ class HearingActivity(ArrivingActivity):
             self._conductor.utterance.post("stt_ended")
         elif self.has_stt:
             self._conductor.utterance.voice_ended()
-        self._conductor.user_stopped()
+        self._conductor.user.voice_ended()
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
@@ -196,11 +196,11 @@ class HearingActivity(ArrivingActivity):
             self._transcript_received(ev.alternatives[0].text, final=True)
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
-            self._conductor.final_transcript()
+            self._conductor.user.final_transcript()
             self._conductor.utterance.post("final_transcript")
 
     def _transcript_received(self, text: str, *, final: bool) -> None:
-        self._conductor.transcript_received(f"{self.uncommitted_words} {text}", final=final)
+        self._conductor.user.transcript_received(f"{self.uncommitted_words} {text}", final=final)
 
     def turn_decided(self) -> None:
         super().turn_decided()
@@ -227,7 +227,7 @@ class HearingActivity(ArrivingActivity):
         seconds: float | None = cast(Any, self.session).tuner.min_silence
         if seconds is None:
             return self._user_silence_event.is_set()
-        return self._silence >= seconds or not self._conductor.user_speaks
+        return self._silence >= seconds or not self._conductor.user.speaking
 
     @property
     def deciding(self) -> bool:
@@ -251,7 +251,7 @@ class HearingActivity(ArrivingActivity):
 
     def _decision_over(self, decision: asyncio.Task[None]) -> None:
         self._followed.discard(decision)
-        self._conductor.endpointing_finished(cancelled=decision.cancelled())
+        self._conductor.user.endpointing_finished(cancelled=decision.cancelled())
 
     @property
     def commit_decision(self) -> asyncio.Task[None] | None:
@@ -306,7 +306,7 @@ class HearingActivity(ArrivingActivity):
             self._conductor.turns.reply_asked(handle, asked.id)
         if handle.scheduled:
             info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)
-            self._conductor.answer_asked(asyncio.current_task(), handle, info, self._item_ids)
+            self._conductor.commits.typed(asyncio.current_task(), handle, info, self._item_ids)
         return handle
 
     @property

@@ -69,7 +69,7 @@ class LeavingActivity(RealtimeActivity):
         leaving = self._scheduling_paused or self._new_turns_blocked
         if leaving and not (ev.user_initiated or self._conductor.closing):
             self.turn_decided()
-            self._conductor.answer_skipped(self._unanswered_words())
+            self._conductor.realtime.answer_skipped(self._unanswered_words())
             self._create_speech_task(self._leave_to_the_next(ev), name="turnfsm.skipped_reply")
         else:
             super()._on_generation_created(ev)
@@ -81,7 +81,7 @@ class LeavingActivity(RealtimeActivity):
         if skip_reply or not leaving or self._conductor.closing:
             return super().commit_user_turn(skip_reply=skip_reply, **how)
         committed = super().commit_user_turn(skip_reply=True, **how)
-        self._conductor.answer_skipped(self._unanswered_words() or [UNKNOWN])
+        self._conductor.realtime.answer_skipped(self._unanswered_words() or [UNKNOWN])
         return committed
 
     async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:

@@ -115,7 +115,7 @@ class OutputActivity(AgentActivity):
         governed.output = output = self.output
         if self._conductor.floor.holds(governed):
             cast(Any, self.session).listen_to(output)
-        self._conductor.output_known(governed, output)
+        self._conductor.speech.output_known(governed, output)
 
     async def _tts_task(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
         self._conductor.record(ReplyText(speech_handle.id))

@@ -65,10 +65,10 @@ class ProducingActivity(RequestingActivity):
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def perform(*, node: Any, **how: Any) -> Any:
-                began = partial(conductor.response_began, speech)
+                began = partial(conductor.speech.response_began, speech)
                 begins, came, ended = self.stream_begins, self.stream_came, self.stream_ended
                 task, data = theirs(node=CountedNode(node, begins, came, began, ended), **how)
-                task.add_done_callback(lambda _: conductor.response_over(speech))
+                task.add_done_callback(lambda _: conductor.speech.response_over(speech))
                 return task, data
 
             return perform
@@ -79,7 +79,8 @@ class ProducingActivity(RequestingActivity):
         self, handle: SpeechHandle, audio: str, text: str | AsyncIterable[str] = ""
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         speech, floor = govern(handle, self._conductor), self._conductor.floor
-        needs_text, needs_sound = self._conductor.needs_text, self._conductor.needs_sound
+        reports = self._conductor.speech
+        needs_text, needs_sound = reports.needs_text, reports.needs_sound
 
         def says(text: str) -> None:
             floor.text_received(speech, text)

@@ -61,7 +61,7 @@ def send(
     given, new = [*map(read, last)], [*map(read, came)]
     shown = complete(given, log.agenda, speech.id, new)
     results = [item.call for item in shown if item.part == "result" and item.result]
-    conductor.request_sent(speech, results, instructions, unanswered=unanswered(shown))
+    conductor.requests.sent(speech, results, instructions, unanswered=unanswered(shown))
     request = project(
         given,
         log.agenda,

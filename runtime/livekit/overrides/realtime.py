@@ -77,12 +77,12 @@ class RealtimeActivity(AnsweringActivity):
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
         if self._decides:  # the model cancels its own answer, even for a noise
-            self._conductor.answer_skipped(self._unanswered_words())
+            self._conductor.realtime.answer_skipped(self._unanswered_words())
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
             cast(Any, self.session).follow_options()
-            self._conductor.user_started()
+            self._conductor.user.voice_started()
 
     def interrupt(
         self, *, force: bool = False, source: Source = "programmatic"
@@ -112,8 +112,8 @@ class RealtimeActivity(AnsweringActivity):
         if self._rt_turn_detection_enabled:
             self.decide_within(DECISION)
         if self.vad is None or self.using_default_vad:
-            self._conductor.user_stopped()
-        self._conductor.answer_awaited()
+            self._conductor.user.voice_ended()
+        self._conductor.realtime.answer_awaited()
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
         if ev.user_initiated and self._asking is not None:
@@ -139,7 +139,7 @@ class RealtimeActivity(AnsweringActivity):
 
     def messages_heard(self, words: Iterable[str]) -> None:
         """The model has heard these user messages."""
-        self._conductor.heard_by_model(words)
+        self._conductor.realtime.heard(words)
 
     def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
@@ -166,11 +166,11 @@ class RealtimeActivity(AnsweringActivity):
             answers = sync.ends_with_open_words and not later
             own = given
         shown = results_in(self.agent._chat_ctx)
-        self._conductor.request_sent(speech, shown, given, answers=answers)
+        self._conductor.requests.sent(speech, shown, given, answers=answers)
         if (given is not None or later) and self._decides:  # it cancels its own answer
-            self._conductor.answer_skipped(sync.unanswered())
+            self._conductor.realtime.answer_skipped(sync.unanswered())
             self.turn_decided()
-        hint = self._conductor.hint(speech) if given is None else None
+        hint = self._conductor.requests.hint(speech) if given is None else None
         asks = filter(None, (own, hint, LATER if later else None))
         return " ".join(asks) or instructions
 
@@ -237,7 +237,7 @@ class RealtimeActivity(AnsweringActivity):
         speech.only_tells = tool_reply or isinstance(given, _DeliveryInstructions)
         speech.instructed = bool(given) and not request.get("user_input")
         if request.get("text") is None:
-            await self._conductor.may_request(speech)
+            await self._conductor.requests.may_request(speech)
             if under_way := {task for task in (self._answering, self._sending) if task is not None}:
                 await asyncio.wait(under_way)
             await self._forget()
@@ -282,7 +282,7 @@ class RealtimeActivity(AnsweringActivity):
     ) -> Coroutine[Any, Any, None]:
         generation = self._begins(generation_ev, speech_handle)
         if not (generation_ev.user_initiated or self.model_replies):
-            self._conductor.answers_by_itself(govern(speech_handle, self._conductor))
+            self._conductor.realtime.answers_by_itself(govern(speech_handle, self._conductor))
         return self._generate(speech_handle, generation_ev, how, generation)
 
     async def _generate(
@@ -294,7 +294,7 @@ class RealtimeActivity(AnsweringActivity):
     ) -> None:
         speech = govern(speech_handle, self._conductor)
         if self.model_replies and not generation_ev.user_initiated:
-            self._conductor.request_sent(speech, results_in(self.agent._chat_ctx), answers=True)
+            self._conductor.requests.sent(speech, results_in(self.agent._chat_ctx), answers=True)
         # LiveKit leaves unheard text and calls that never ran in the model's conversation.
         said: list[str] = []
         made: list[str] = []
@@ -307,7 +307,7 @@ class RealtimeActivity(AnsweringActivity):
         def call_comes(call: llm.FunctionCall) -> llm.FunctionCall:
             made.append(call.id)
             if speech.instructed:  # the model has also answered the user
-                self._conductor.answered_by_model()
+                self._conductor.realtime.answered()
             return self._with_own_id(call)
 
         messages = ItemStream(generation_ev.message_stream, message_comes)
@@ -322,7 +322,7 @@ class RealtimeActivity(AnsweringActivity):
             generation.over = True
         await self._forget(made)
         if not (said or made or speech_handle.interrupted):  # the model has already delivered them
-            self._conductor.reply_heard(speech_handle.id, whole=True)
+            self._conductor.requests.reply_heard(speech_handle.id, whole=True)
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
         # A copy: the model knows the call by its own id.

@@ -48,7 +48,7 @@ class RequestingActivity(HearingActivity):
             await let_tools_end()
         asked: llm.ChatMessage | None = request.get("new_message")
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
-        waited |= await self._conductor.may_request(govern(handle, self._conductor))
+        waited |= await self._conductor.requests.may_request(govern(handle, self._conductor))
         if self._closed or (handle.interrupted and not handle.scheduled):
             return  # it will not be played; LiveKit would ask the LLM first and check afterwards
         own = request.get("instructions")
@@ -58,7 +58,7 @@ class RequestingActivity(HearingActivity):
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
         if own is None:
-            self._conductor.response_awaited(govern(handle, self._conductor))
+            self._conductor.speech.response_awaited(govern(handle, self._conductor))
         self._plays(handle)
         await ask(**request)
 
@@ -113,18 +113,18 @@ class RequestingActivity(HearingActivity):
 
     def stream_came(self, first_text: bool) -> None:
         """The `llm_node` of a speech has produced something; `first_text`: its first text."""
-        self._conductor.tokens_received()
+        self._conductor.requests.tokens_received()
         speech = current_speech()
         if first_text and speech is not None:
             self._conductor.record(ReplyText(speech.id))
             if speech.scheduled:  # otherwise it may never be played
-                self._conductor.reply_started(govern(speech, self._conductor))
+                self._conductor.speech.reply_started(govern(speech, self._conductor))
 
     def stream_ended(self, calls: int) -> None:
         """The `llm_node` of a speech has ended; `calls`: the number of tool calls."""
         speech = current_speech()
         if isinstance(speech, GovernedHandle):
-            self._conductor.calls_received(speech, calls)
+            self._conductor.requests.calls_received(speech, calls)
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
         speech, replies = govern(handle, self._conductor), self._conductor.replies

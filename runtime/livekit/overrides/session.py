@@ -101,7 +101,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         publish = partial(
             super()._update_agent_state, otel_context=otel_context, start_time=start_time
         )
-        self._conductor.agent_state_wanted(state, publish)
+        self._conductor.speech.agent_state_wanted(state, publish)
 
     def publish(self, state: Any, heard: Speech | None = None, at: float | None = None) -> None:
         """Publish this agent state, in the trace context of the speech that starts to play."""
@@ -240,8 +240,8 @@ class GovernedSession(AgentSession[Userdata_T]):
         self._stop_listening = nothing
         if output is None:
             return
-        conductor = self._conductor
-        self._stop_listening = output.listen(conductor.playout_started, conductor.playout_finished)
+        floor = self._conductor.floor
+        self._stop_listening = output.listen(floor.playout_started, floor.playout_finished)
 
     def tune(self, tuning: Tuning) -> None:
         """Apply the tuning of a state."""

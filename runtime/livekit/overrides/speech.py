@@ -74,7 +74,7 @@ class GovernedHandle(SpeechHandle):
         """As `SpeechHandle.allow_interruptions`."""
         if not self.interruptible:
             # LiveKit drops a committed turn if an uninterruptible speech has taken the floor since.
-            self._conductor.floor_denied(self, asyncio.current_task())
+            self._conductor.commits.floor_denied(self, asyncio.current_task())
         return self.interruptible
 
     @allow_interruptions.setter
@@ -82,7 +82,7 @@ class GovernedHandle(SpeechHandle):
         before = self.interruptible
         SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
         if before != value:
-            self._conductor.interruptions_turned(self, on=value)
+            self._conductor.speech.interruptions_turned(self, on=value)
 
     @property
     def failed(self) -> bool:
@@ -105,14 +105,14 @@ class GovernedHandle(SpeechHandle):
         goes_on = not (self.interrupted or self.done())
         super().interrupt(force=force, source=source)
         if goes_on and source == "programmatic":
-            self._conductor.interrupted_by_code(self, asyncio.current_task())
+            self._conductor.speech.interrupted_by_code(self, asyncio.current_task())
         return self
 
     def _cancel(self) -> SpeechHandle:
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            self._conductor.speech_interrupted(self, self._interrupt_source)
+            self._conductor.speech.interrupted(self, self._interrupt_source)
         return self
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
@@ -135,11 +135,11 @@ class GovernedHandle(SpeechHandle):
             self._conductor.tools.given(given)
         if replies := [item for item in items if _is_heard_reply(item)]:
             whole = not (self.failed or any(item.interrupted for item in replies))
-            self._conductor.reply_heard(self.id, whole=whole)
+            self._conductor.requests.reply_heard(self.id, whole=whole)
 
     def _mark_done(self, error: BaseException | None = None) -> None:
         super()._mark_done(error)
-        self._conductor.speech_finished(self, failed=self.failed)
+        self._conductor.speech.finished(self, failed=self.failed)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step. A step index means RunContext.wait_for_playout,
@@ -216,8 +216,8 @@ class GovernedHandle(SpeechHandle):
     async def _wait_for_authorization(self) -> None:
         # Once LiveKit's task has the floor, it cannot wait for it again.
         await super()._wait_for_authorization()
-        while self._conductor.awaits_model(self):
-            await self._conductor.until(lambda: not self._conductor.awaits_model(self))
+        while self._conductor.speech.awaits_model(self):
+            await self._conductor.until(lambda: not self._conductor.speech.awaits_model(self))
             await super()._wait_for_authorization()
 
     def end(self, *, step: bool = False) -> None:
@@ -283,7 +283,7 @@ def own_id(conductor: Conductor, item: str, given: str) -> str:
     """The id of a call: the model's id, unless it is taken."""
     activity: Any = conductor.agent
     others = activity.other_calls(item) if activity is not None else ()
-    return conductor.own_id(item, given, others)
+    return conductor.requests.own_id(item, given, others)
 
 
 def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:

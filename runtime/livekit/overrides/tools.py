@@ -164,12 +164,12 @@ class GovernedExecutor(_ToolExecutor):
             refused = await self._until_allowed(run_ctx, activity, tool)
             if refused is not None:
                 return refused
-        if (why := await self._conductor.before_call(call.call_id, *made)) is not None:
+        if (why := await self._conductor.requests.before_call(call.call_id, *made)) is not None:
             raise ToolError(why)
         try:
             value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
         finally:
-            self._conductor.call_started(call.call_id)
+            self._conductor.requests.call_started(call.call_id)
         running = self._running_tasks.get(call.call_id)
         if running is not None and running.exe_task.cancelled():
             self._conductor.tools.cancelled(call.call_id)
@@ -177,7 +177,7 @@ class GovernedExecutor(_ToolExecutor):
             tools.returned_agent(call.call_id)
         if running is not None and running.exe_task.done() and self._conductor.keeping is not None:
             await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
-            await self._conductor.after_call()
+            await self._conductor.requests.after_call()
         return await self._once_known(run_ctx, value) if hands_over(value) else value
 
     async def _until_allowed(self, run_ctx: RunContext[Any], activity: Any, tool: object) -> Any:
@@ -258,7 +258,7 @@ class GovernedExecutor(_ToolExecutor):
         running = self._running_tasks
         if stopped := [task.exe_task for task in running.values() if task.allow_cancellation]:
             await aio.cancel_and_wait(*stopped)
-        limit = asyncio.ensure_future(self._conductor.wait_for_calls(running))
+        limit = asyncio.ensure_future(self._conductor.requests.wait_for_calls(running))
         try:
             while running and not limit.done():
                 awaited = {limit, *(task.exe_task for task in running.values())}

@@ -1,0 +1,148 @@
+"""Asks the turn's flow before a request is sent to the model, and writes requests to the log."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Iterable
+
+from turnfsm.fsm.flow import NEVER
+
+from .call_ids import CallIds
+from .core import Core
+from .ports import Speech
+
+__all__ = ["RequestReports"]
+
+
+class RequestReports:
+    """Takes the reports about requests to the model, and about the calls that it makes.
+
+    Each method corresponds to one event of the framework, or to one moment at which the framework
+    is about to act. Its docstring says which, and names the trigger that it posts.
+
+    Args:
+        core: The conversation.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._ids = CallIds()
+
+    # -- requests
+
+    async def may_request(self, speech: Speech) -> bool:
+        """A request is about to be sent to the model. Posts `reply`, and waits until the flow takes
+        it or the speech is interrupted.
+
+        Returns:
+            True if it had to wait, so the conversation may have changed.
+        """
+        if self._core.post("reply", speech=speech.id):
+            return False
+        await self._core.pending.until(lambda: self._may_request_now(speech))
+        if self._core.governs and not speech.interrupted:
+            self._core.post("reply", speech=speech.id)
+        return True
+
+    def _may_request_now(self, speech: Speech) -> bool:
+        core = self._core
+        return not core.governs or speech.interrupted or bool(core.turn.ask("reply"))
+
+    def sent(
+        self,
+        speech: Speech,
+        shown: Collection[str],
+        instructions: str | None = None,
+        *,
+        answers: bool | None = None,
+        unanswered: Iterable[str] = (),
+    ) -> None:
+        """The request for a step of a reply is sent to the model. Posts nothing.
+
+        Args:
+            shown: The ids of the results in the request.
+            instructions: The reply's own instructions.
+            answers: The reply answers the user; usually true if it has no instructions.
+            unanswered: The ids of the user's messages at the end of the request.
+        """
+        core = self._core
+        calls = core.tools.with_results(shown)
+        if answers is None:
+            answers = instructions is None
+        core.replies.request_sent(
+            speech, core.agent, calls, instructions, answers=answers, unanswered=unanswered
+        )
+
+    def hint(self, speech: Speech) -> str | None:
+        """The hint in a reply's last request about results of other replies that it should
+        deliver."""
+        return self._core.host.hint(self._core.log.agenda.delivers(speech.id))
+
+    def tokens_received(self) -> None:
+        """The model has produced output. Posts nothing."""
+        self._core.progress.tokens_received()
+
+    def calls_received(self, speech: Speech, calls: int) -> None:
+        """The model's response has ended, with this number of calls. Posts nothing."""
+        self._core.replies.calls_received(speech, calls)
+
+    def reply_heard(self, speech: str, *, whole: bool) -> None:
+        """A reply that the user heard was added to the conversation. Posts nothing.
+
+        `whole`: it was played to the end.
+        """
+        self._core.replies.heard(speech, whole=whole)
+        self._core.tools.forget_settled()
+
+    # -- calls
+
+    def own_id(self, item: str, given: str, others: Collection[str]) -> str:
+        """The id of a call: the model's id, unless another call has it.
+
+        Args:
+            item: The id of the call's item, which no other call has.
+            given: The id that the model gave.
+            others: The ids of all other calls in the conversation.
+        """
+        return self._ids.own(item, given, others, self._core.ledger)
+
+    async def before_call(self, call_id: str, name: str, arguments: str, turn: str) -> str | None:
+        """A tool is about to begin. Posts nothing.
+
+        With a store, the call is stored first.
+
+        Returns:
+            The output for the model if the tool must not begin, else None.
+        """
+        core = self._core
+        if core.keeping is None:
+            return None
+        made = {"name": name, "arguments": arguments, "turn": turn}
+        core.turn.note("call_intended", call=call_id, **made)
+        if (why := await core.keeping.before_effect()) is not None:
+            core.turn.note("call_given_up", call=call_id)
+        return why
+
+    def call_started(self, call_id: str) -> None:
+        """A tool has begun, or the call was refused. Posts nothing."""
+        core = self._core
+        if core.keeping is not None and call_id not in core.ledger:
+            core.turn.note("call_given_up", call=call_id)
+
+    async def after_call(self) -> None:
+        """A tool has ended, and its value was not passed on yet. Posts nothing."""
+        if self._core.keeping is not None:
+            await self._core.keeping.before_reply()
+
+    async def wait_for_calls(self, calls: Collection[str]) -> None:
+        """Wait for these calls, as long as a handoff or a close may."""
+        core = self._core
+        timers = core.session.settings.timers
+        limit = timers.get("tool_limit", NEVER)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if limit == NEVER else limit):
+                await core.pending.until(lambda: not core.tools.hold_up(calls))
+        if (limit := timers["drain_limit"]) == NEVER:
+            await core.pending.until(lambda: False)
+        await asyncio.sleep(limit)

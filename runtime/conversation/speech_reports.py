@@ -1,0 +1,289 @@
+"""Posts what becomes of the agent's speech: the floor, playout, interruptions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable
+from functools import partial
+
+from .agent_state import AgentState, Publish
+from .core import Core
+from .floor import Step
+from .objections import Objections
+from .ports import Agent, Output, Source, Speech
+from .user_reports import UserReports
+
+__all__ = ["SpeechReports"]
+
+
+class SpeechReports:
+    """Takes the reports about what the agent says.
+
+    Each method corresponds to one event of the framework, or to one moment at which the framework
+    is about to act. Its docstring says which, and names the trigger that it posts.
+
+    Args:
+        core: The conversation.
+        user: Starts afresh with each step.
+        objections: Learns which reply answers the user.
+        agent_state: Publishes the agent's state.
+    """
+
+    def __init__(
+        self, core: Core, user: UserReports, objections: Objections, agent_state: AgentState
+    ) -> None:
+        self._core = core
+        self._user = user
+        self._objections = objections
+        self._agent_state = agent_state
+
+    # -- a speech and its replies
+
+    def scheduled(self, task: Hashable | None, speech: Speech, agent: Agent) -> None:
+        """A speech waits for the floor. Posts `reply_requested` if it answers the latest turn.
+
+        Args:
+            task: The task that has requested it.
+            speech: The speech, which takes the floor after those before it.
+            agent: The agent that says it.
+        """
+        core = self._core
+        core.speeches.scheduled(agent, speech)
+        if agent.setup.keeps_context:
+            self.reply_started(speech)
+        turn = core.turns.ask(task, speech)
+        if turn is not None and core.turns.is_latest(turn):
+            self._objections.answered(turn.info.new_transcript, speech)
+            core.post("reply_requested", turn=turn.number, speech=speech.id)
+
+    def stop_older_replies(self) -> None:
+        """The reply to a new turn is about to be requested. It takes the place of replies that wait
+        for their tools or for the floor. Posts `speech_interrupted` for those with running calls.
+
+        For a framework that does not interrupt them itself.
+        """
+        core = self._core
+        for speech in core.replies.live:
+            waits = core.floor.returned_by(speech) or core.turns.is_asked(speech)
+            if waits and not core.floor.holds(speech):
+                speech.stop("user_turn")
+
+    def interrupted(self, speech: Speech, by: Source | None) -> None:
+        """A speech is interrupted. Posts `step_interrupted` if a step of it holds the floor, else
+        `speech_interrupted` if calls of it run.
+
+        Args:
+            by: What has interrupted it; None if it is a speculation that is not used.
+        """
+        core = self._core
+        core.replies.interrupted(speech, by)
+        core.turns.reply_interrupted(speech, by)
+        step = core.floor.step
+        if step is not None and step.speech is speech:
+            core.post("step_interrupted", step.id)
+            return
+        core.replies.over(speech)
+        if core.tools.runs_for(speech):
+            core.post("speech_interrupted", speech=speech.id)
+        elif core.floor.returned_by(speech):
+            speech.end()  # its calls have ended, so it need not wait for other speeches
+        core.pending.moved()
+
+    def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
+        """Code has interrupted a speech. Posts nothing.
+
+        That code is the application's, unless the session is closing or the current task answers a
+        user turn. Such a task interrupts speeches that wait for their calls.
+        """
+        if not self._core.closing and self._core.turns.answered_by(task) is None:
+            self._core.tools.stopped(speech)
+
+    def interruptions_turned(self, speech: Speech, *, on: bool) -> None:
+        """Interruptions of a speech were allowed or disallowed. Posts `interruptions_disallowed`,
+        or posts `start_playout` again if the output has received none of the step and the step can
+        now be held back."""
+        step = self._core.floor.step
+        if step is None or step.speech is not speech:
+            return
+        if not on:
+            self._core.post("interruptions_disallowed", step.id)
+        elif not step.gate.passed:
+            self._core.post("start_playout", step.id)
+
+    def finished(self, speech: Speech, *, failed: bool = False) -> None:
+        """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
+        waited for it.
+
+        Args:
+            failed: An error has ended it.
+        """
+        core = self._core
+        core.speeches.left(speech)
+        core.floor.over(speech)
+        core.host.sayings.over(speech)
+        core.replies.over(speech, failed=failed)
+        asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)
+
+    # -- the floor
+
+    def floor_taken(self, agent: Agent, speech: Speech, output: Output | None) -> Step:
+        """A step of this speech has the floor. Posts `step_started`.
+
+        Args:
+            agent: Its agent.
+            speech: The speech that the step belongs to.
+            output: Its audio output, if known; otherwise `output_known` follows. None if it is text
+                only: then its first text counts as playout.
+
+        Returns:
+            The step.
+        """
+        core = self._core
+        core.speeches.left(speech)
+        step = core.floor.take(agent, speech, output)
+        core.host.sayings.has_come(speech)
+        core.host.confirming.floor_taken(speech)
+        self._user.step_started()
+        core.host.results_need_reply = False
+        self._agent_state.muted = speech.interrupted  # nothing waits for such a step
+        core.progress.begin(step.id)
+        core.post("step_started", step.id)
+        if core.host.resumption is not None:
+            core.host.resumption.post("reply_started")
+        self._agent_state.muted = False
+        if speech.interrupted:
+            core.post("step_interrupted", step.id)
+        core.tools.count()
+        self._answer_may_wait()
+        return step
+
+    def output_known(self, speech: Speech, output: Output | None) -> None:
+        """The task that plays a step starts, with this output. Posts nothing.
+
+        The step may already have the floor, and be held back.
+        """
+        if (step := self._core.floor.output_known(speech, output)) is not None:
+            self._core.host.output_known(step)
+
+    def floor_released(self, speech: Speech) -> None:
+        """The step of this speech returns the floor. Posts `step_finished`."""
+        core = self._core
+        step = core.floor.leave(speech)
+        if step is not None and core.host.sayings.has_yielded(speech):
+            core.floor.over(speech)  # as if the step had never had the floor
+            core.speeches.scheduled(step.agent, speech)
+        if speech.interrupted:
+            core.replies.over(speech)  # the heard part is in the conversation
+        if step is not None:
+            core.progress.end()
+            core.post("step_finished", step.id)
+        if core.tools.released_with(speech):
+            speech.end()
+
+    # -- playout
+
+    @property
+    def needs_text(self) -> bool:
+        """The flow reads the text of a step."""
+        return self.needs_sound or "agent_asked" in self._core.turn.flow.host_facts
+
+    @property
+    def needs_sound(self) -> bool:
+        """The flow looks for pauses in the audio of a step."""
+        return "between_sentences" in self._core.turn.flow.host_facts
+
+    def start_playout(self, speech: Speech) -> None:
+        """A step is about to be played. Posts `start_playout`."""
+        step = self._core.floor.step
+        if step is not None and step.speech is speech:
+            step.gate.begin()
+            self._core.post("start_playout", step.id)
+
+    def step_plays(self, step: str, at: float) -> None:
+        """The output starts to play a step. Posts `playout_started`, and `turn_replied` if that is
+        the first audible part of the reply to a turn.
+
+        Args:
+            step: The id of the step.
+            at: The wall clock's time.
+        """
+        if not self._core.governs:
+            return
+        verdict = self._core.post("playout_started", step)
+        holder = self._core.floor.step
+        if verdict and holder is not None:
+            self._heard(holder.speech)
+            publish = partial(self._core.session.publish, heard=holder.speech, at=at)
+            self._agent_state.project(publish)
+
+    def step_played(self, step: str) -> None:
+        """The output has played the audio of a step, or was cleared. Posts `playout_finished`."""
+        if self._core.governs:
+            self._core.post("playout_finished", step)
+
+    def progressed(self, step: str) -> None:
+        """The model or the TTS has produced something for a step. Posts `step_progressed`."""
+        if self._core.governs and self._core.turn.ask("step_progressed", step):
+            self._core.post("step_progressed", step)
+
+    def agent_state_wanted(self, wanted: str, publish: Publish) -> None:
+        """The framework wants to publish an agent state. The one of the flow's state is published
+        instead.
+
+        Posts `playout_started` where there is no audio.
+
+        Args:
+            wanted: The agent state that the framework wants.
+            publish: Publishes an agent state as the framework would have done.
+        """
+        if not self._core.governs or wanted == "initializing":
+            publish(wanted)
+            return
+        step = self._core.floor.step
+        # its first text counts as playout
+        silent = wanted == "speaking" and step is not None and step.output is None
+        if silent and step is not None and self._core.post("playout_started", step.id):
+            self._heard(step.speech)
+        self._agent_state.wanted(wanted, publish, None if step is None else step.id)
+
+    def _heard(self, speech: Speech) -> None:
+        turn = self._core.turns.hear(speech)
+        if turn is not None:
+            self._core.post("turn_replied", turn=turn.number, speech=speech.id)
+
+    # -- a reply that waits for the end of a scripted text
+
+    def reply_started(self, speech: Speech) -> None:
+        """The model has produced the first text of a reply that waits for the floor, or is asked
+        once the reply has the floor. Posts `reply_ready`, in a flow that has it, if a scripted text
+        has the floor."""
+        self._core.host.sayings.began(speech)
+        self._answer_may_wait()
+
+    def response_awaited(self, speech: Speech) -> None:
+        """The model is about to be asked for a step of a reply to the user. Posts nothing."""
+        if "yield_floor" in self._core.turn.flow.actions:
+            self._core.host.sayings.response_awaited(speech)
+
+    def awaits_model(self, speech: Speech) -> bool:
+        """The model has produced nothing for the step of this reply, which may have to let a
+        filler go first."""
+        return self._core.host.sayings.awaits_model(speech)
+
+    def response_began(self, speech: Speech) -> None:
+        """The model has produced text or a call for such a step. As `reply_started`, if this is the
+        first of it, and the reply has released the floor for a filler."""
+        if self.awaits_model(speech) and self._core.host.sayings.has_yielded(speech):
+            self.reply_started(speech)
+        self.response_over(speech)
+
+    def response_over(self, speech: Speech) -> None:
+        """The model has failed, or has nothing more to say. Posts nothing."""
+        if self.awaits_model(speech):
+            self._core.host.sayings.response_over(speech)
+            self._core.pending.moved()
+
+    def _answer_may_wait(self) -> None:
+        core, step = self._core, self._core.floor.step
+        if step is not None and core.governs and core.host.sayings.delays_answer:
+            core.offer("reply_ready", step.id)

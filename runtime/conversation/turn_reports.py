@@ -1,0 +1,233 @@
+"""Posts what becomes of the user's turns: commits, deferrals, handoffs, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from turnfsm.fsm import Refused, Taken
+from turnfsm.fsm.agenda import NoiseEnded
+
+from .core import Core
+from .ports import Speech, UserTurn
+from .user_turns import Outcome, Turn
+
+__all__ = ["TurnReports"]
+
+
+class TurnReports:
+    """Takes the reports about the user's turns.
+
+    Each method corresponds to one event of the framework, or to one moment at which the framework
+    is about to act. Its docstring says which, and names the trigger that it posts.
+
+    Args:
+        core: The conversation.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._carried, self._carried_commit = "", False
+        self._yes: UserTurn | None = None
+        self._speculation: Callable[[], None] | None = None
+
+    # -- a turn is complete, or nearly
+
+    def may_speculate(self, again: Callable[[], None]) -> bool:
+        """A speculative reply is about to be requested. Posts `preemptive_generation`.
+
+        Args:
+            again: If the flow refuses now, called as soon as it would accept, unless a turn is
+                committed before.
+        """
+        taken = bool(self._core.post("preemptive_generation"))
+        self._speculation = None if taken else again
+        return taken
+
+    @property
+    def speculation_waits(self) -> bool:
+        """A speculative reply was refused, and may be requested later."""
+        return self._speculation is not None
+
+    def speculate_again(self) -> None:
+        """Request that reply, if the flow would accept it now."""
+        if self._speculation is not None and self._core.turn.ask("preemptive_generation"):
+            again, self._speculation = self._speculation, None
+            again()
+
+    def defers_short_turn(self, owner: str, info: UserTurn) -> bool:
+        """A turn has ended with too few words to interrupt (`min_words`).
+
+        Posts `turn_too_short`, and `turn_deferred` if the flow chooses `defer_turn`. Otherwise the
+        text becomes part of what the user says next.
+
+        Args:
+            owner: The agent that would answer it.
+            info: The turn.
+        """
+        core, self._speculation = self._core, None
+        with core.host.about(info.new_transcript):
+            verdict = core.post("turn_too_short", text=info.new_transcript, source="user_turn")
+        if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
+            return False
+        core.host.words_over()
+        core.expecting.turn_complete()
+        self.defer(info, owner, "it has too few words to interrupt what is about to be said")
+        return True
+
+    def may_commit(self, owner: str, info: UserTurn, *, empty_transcript: bool = False) -> bool:
+        """A turn of the user is complete, after the framework's own checks.
+
+        Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred.
+        If neither is taken: `turn_committed`, and `turn_deferred` if that is refused.
+
+        Args:
+            owner: The agent that the turn was committed to.
+            info: The turn.
+            empty_transcript: It has no transcript. It is not deferred, as there is nothing to
+                answer later.
+        """
+        core, self._speculation = self._core, None
+        core.host.words_over()
+        with core.host.about(info.new_transcript, empty_transcript=empty_transcript):
+            if not core.turns.is_deferred(info) and self._ignores(info):
+                core.expecting.cleared()
+                return False
+            verdict = core.post("turn_committed", text=info.new_transcript, source="user_turn")
+        if not (empty_transcript or core.turns.is_deferred(info)):
+            core.expecting.turn_complete()
+        if isinstance(verdict, Refused):
+            if not empty_transcript:
+                self.defer(info, owner, verdict.why)
+            return False
+        core.turns.commit(info, owner)
+        if (agent := core.agent) is not None and agent.setup.commits_audio:
+            core.turns.take_in_deferred()
+        return True
+
+    def was_yes(self, info: UserTurn) -> bool:
+        """The turn was not to be answered, as a call has waited for it. It belongs into the
+        conversation."""
+        return self._yes is info
+
+    def _ignores(self, info: UserTurn) -> bool:
+        core, text = self._core, info.new_transcript
+        if core.offer("yes_said", text=text, source="user_turn"):
+            self._yes = info
+            return True
+        if core.offer("hold_turn", text=text, source="user_turn"):
+            core.log.add(NoiseEnded())  # what it has interrupted gets no answer from it
+            return True
+        if core.offer("ignore_turn", text=text, source="user_turn"):
+            core.host.confirming.words_ignored()
+            return True
+        return False
+
+    # -- a turn is deferred, or passed on to the next agent
+
+    def defer(self, info: UserTurn, owner: str, reason: str) -> None:
+        """A turn cannot be answered now. Posts `turn_deferred`.
+
+        Args:
+            owner: The agent that it was committed to.
+            reason: Why it must wait.
+        """
+        self._core.turns.defer(info, owner, reason)
+        self._deferred()
+
+    def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
+        """A turn has ended, and its agent is about to be replaced: the next agent answers it. Posts
+        `turn_deferred`. Also posts `endpointing_ended` if the turn is complete, so that this
+        agent's remaining speech need not wait for a transcript."""
+        self._core.expecting.turn_complete()
+        self.defer(info, owner, "a handoff is under way")
+        if complete:
+            self._core.post("endpointing_ended")
+
+    def defer_uncommitted(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
+        """An agent is closed during a turn, which the next agent gets. Posts `turn_deferred` if the
+        turn needs no further commit."""
+        if commits_by_itself:
+            self.defer(info, owner, "its agent was closed before it was committed")
+        else:
+            self._carried = info.new_transcript
+
+    def take_carried_transcript(self) -> str:
+        """The transcript of the previous agent's STT. Returned only once."""
+        words, self._carried = self._carried, ""
+        return words
+
+    def carry_commit(self) -> None:
+        """The agent is closed, and the application has committed a turn whose transcript may still
+        arrive. The next agent commits it. Posts nothing."""
+        self._carried_commit = True
+
+    def take_carried_commit(self) -> bool:
+        """Whether `carry_commit` was called. True only once."""
+        carried, self._carried_commit = self._carried_commit, False
+        return carried
+
+    def floor_denied(self, speech: Speech, task: Hashable | None) -> None:
+        """The turn must not interrupt this speech. Its task ends, and the turn is deferred."""
+        if self._core.floor.holds(speech):
+            self._core.turns.mark_unanswerable(task)
+
+    def handoff_seen(self, task: Hashable | None) -> None:
+        """A handoff has begun. The turn's task ends, and the turn is deferred."""
+        if not self._core.closing:  # what the user says during a close goes into the history
+            self._core.turns.mark_unanswerable(task)
+
+    # -- a turn is answered
+
+    def answer_started(self, task: Hashable, items: Iterable[str]) -> None:
+        """The task that answers the committed turn has begun. Posts nothing.
+
+        Args:
+            task: The framework's task, used only as an identity; `answer_ended` follows.
+            items: The ids of the conversation's items when the task begins. The request may be sent
+                much later.
+        """
+        self._core.turns.follow(task, items)
+
+    def answer_ended(self, task: Hashable) -> None:
+        """The task that answers a turn has ended. Posts `turn_dropped` if it has requested no
+        reply."""
+        self._core.turns.task_ended(task)
+
+    def typed(
+        self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
+    ) -> None:
+        """A reply to the user is requested. Posts `yes_said` and `user_typed`, in a flow that has
+        them, if the user typed."""
+        core = self._core
+        if core.turns.answered_by(task) is None:
+            core.turns.typed(info, speech, items)
+            with core.host.about(info.new_transcript):
+                core.offer("yes_said", text=info.new_transcript)
+            core.offer("user_typed", speech=speech.id)
+            if core.keeping is not None:
+                core.keeping.transcript_received()
+
+    def turn_ended(self, turn: Turn, outcome: Outcome, why: str, current: bool) -> None:
+        """A turn has ended. Posts `turn_deferred` if it is answered later, and `turn_dropped` if it
+        is the latest one and gets no reply.
+
+        Args:
+            why: The reason; empty if it was answered.
+            current: No newer turn was committed.
+        """
+        core = self._core
+        if not core.governs:
+            return
+        if outcome != "superseded":
+            core.expecting.answered()
+        said = {"why": why} if why else {}
+        core.turn.note("turn", number=turn.number, outcome=outcome, deferred=turn.deferred, **said)
+        if turn.unanswered:
+            self._deferred()
+        if outcome in ("superseded", "dropped") and current:
+            core.post("turn_dropped", turn=turn.number, reason=why)
+
+    def _deferred(self) -> None:
+        self._core.speeches.turn_deferred(self._core.agent)
+        if self._core.governs:
+            self._core.post("turn_deferred")
