@@ -1,4 +1,5 @@
-"""A loaded flow: every state with all its transitions. `flow_parts` has its parts."""
+"""A loaded flow: every state with all its transitions. `flow_parts` and `flow_properties` have
+its parts."""
 
 from __future__ import annotations
 
@@ -12,16 +13,12 @@ from .flow_parts import (
     NEVER,
     Action,
     AgentState,
-    Always,
     Condition,
     Confirm,
     Fact,
-    LeadsTo,
     Migrates,
     Names,
-    Never,
     Policy,
-    Properties,
     Scope,
     Seconds,
     State,
@@ -36,6 +33,7 @@ from .flow_parts import (
     in_words,
     yaml_name,
 )
+from .flow_properties import Always, LeadsTo, Never, Properties
 from .pace import Pace
 from .phrases import Phrases
 from .source import Source

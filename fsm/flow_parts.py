@@ -1,4 +1,4 @@
-"""The parts of a flow: scopes, triggers, facts, actions, transitions, states, properties.
+"""The parts of a flow: scopes, triggers, facts, actions, transitions, states.
 
 `turnfsm.fsm.load.written` describes how a flow is written, with groups and sections. The classes
 that both forms share are here.
@@ -20,16 +20,12 @@ __all__ = [
     "NEVER",
     "Action",
     "AgentState",
-    "Always",
     "Condition",
     "Confirm",
     "Fact",
-    "LeadsTo",
     "Migrates",
     "Names",
-    "Never",
     "Policy",
-    "Properties",
     "Scope",
     "Seconds",
     "State",
@@ -343,106 +339,3 @@ class State:
     final: bool = doc("No transition leaves this state.", default=False)
     agent_state: AgentState = doc("The agent state that a session publishes.", default="listening")
     tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
-
-
-@attrs.frozen
-class Never:
-    """A state that must not be held, or an action that must not be chosen, while some facts hold.
-
-    Attributes:
-        action: The action that must not be chosen.
-        state: Or the state that the flow must not be in.
-        when: These facts are true then.
-        unless: These facts are false then.
-        because: Why, in one sentence; reports repeat it.
-        name: The name of the property.
-
-    Example:
-        >>> from turnfsm import load_flow
-        >>> [one.action for one in load_flow("session").properties.never]
-        ['begin_run', 'end_run']
-    """
-
-    action: str | None = doc("The action that must not be chosen ...", default=None)
-    state: str | None = doc("... or the state that must not be held ...", default=None)
-    when: Names = doc("... while these facts are true ...", default=())
-    unless: Names = doc("... and these are false.", default=())
-    because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = loaded(default="", kw_only=True)
-
-
-@attrs.frozen
-class Always:
-    """Facts that always hold in a state.
-
-    Attributes:
-        state: The state.
-        when: Facts that are true in it.
-        unless: Facts that are false in it.
-        because: Why, in one sentence; reports repeat it.
-        name: The name of the property.
-
-    Example:
-        >>> from turnfsm import load_flow
-        >>> [one.state for one in load_flow("turn").properties.always]
-        ['paused', 'speaking']
-    """
-
-    state: str = doc("In this state ...")
-    when: Names = doc("... these facts are true ...", default=())
-    unless: Names = doc("... and these are false.", default=())
-    because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = loaded(default="", kw_only=True)
-
-
-@attrs.frozen
-class LeadsTo:
-    """A state that timers reach, whatever keeps happening.
-
-    Attributes:
-        from_: The state in which the wait begins; the key ``from`` in YAML.
-        to: The state that is reached.
-        within: It is reached no later than after the seconds of this timer; None: at some time.
-        until: Triggers that end the wait; all others may come at any moment, again and again.
-        because: Why, in one sentence; reports repeat it.
-        name: The name of the property.
-
-    Example:
-        >>> from turnfsm import LeadsTo
-        >>> LeadsTo("speaking", "listening", within="speaking_limit", name="ends").to
-        'listening'
-    """
-
-    from_: str = doc("From this state ...", yaml="from")
-    to: str = doc("... this one is reached ...")
-    within: str | None = doc("... no later than this timer's seconds ...", default=None)
-    until: Names = doc(
-        "... unless one of these triggers comes first. All others may come again and again.",
-        default=(),
-    )
-    because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = loaded(default="", kw_only=True)
-
-
-@attrs.frozen
-class Properties:
-    """What must hold; proved before the flow runs.
-
-    Attributes:
-        never: What must not happen.
-        always: What holds in a state.
-        leads_to: What timers alone reach.
-        no_silence_longer_than: Seconds in which a user who waits hears something.
-        waived: Built-in properties that the flow does not claim, each with the reason.
-
-    Example:
-        >>> from turnfsm import load_flow
-        >>> list(load_flow("push_to_talk").properties.waived)
-        ['no_effect_over_the_user', 'no_playout_over_the_user']
-    """
-
-    never: tuple[Never, ...] = ()
-    always: tuple[Always, ...] = ()
-    leads_to: tuple[LeadsTo, ...] = ()
-    waived: Mapping[str, str] = attrs.field(factory=dict)
-    no_silence_longer_than: float | None = None

@@ -1,15 +1,18 @@
-"""Finds the line of a variant that causes a problem in the lines that it inherits."""
+"""Places findings at their cause, which may be a change of a variant, one for each cause."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.source import Location, Path, Source
 
 from .parts import Edge, Move
+from .trace import Trace
 
-__all__ = ["placed"]
+__all__ = ["by_cause", "placed"]
 
 _MEANINGS = {"facts": 3, "scopes": 2, "requests": 2, "events": 2}
 """Sections whose names apply to every state, and at which depth these names are."""
@@ -70,3 +73,32 @@ def _meanings(source: Source) -> Iterator[Location]:
         if len(path) == _MEANINGS.get(str(path[0])):
             yield source.key(path)
     yield from (mark for gone, mark in source.removed.items() if gone[0] in _MEANINGS)
+
+
+def by_cause(
+    findings: Iterable[Finding], traces: dict[Finding, Trace], missing: Mapping[Finding, str]
+) -> Iterator[Finding]:
+    """One finding for each cause, in the order of places.
+
+    Findings at one place have one cause, unless several lines must be added. Of several
+    counterexamples the shortest is kept; it names the other broken properties.
+
+    Args:
+        missing: The line to be added, for findings with a counterexample.
+    """
+    causes: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in sorted(set(findings)):
+        what: tuple[str, ...] = (finding.code, finding.remedy or finding.message)
+        if finding in traces:
+            what = (missing.get(finding, ""),)
+        causes.setdefault((finding.place, what), []).append(finding)
+    for same in causes.values():
+        first = same[0]
+        if first in traces:
+            first = min(same, key=lambda finding: len(traces[finding].steps))
+            also = dict.fromkeys(f.code for f in same if f.code not in first.message)
+            proof, first = traces[first], attrs.evolve(first, also=tuple(also))
+            for finding in same:
+                del traces[finding]
+            traces[first] = proof
+        yield first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +13,7 @@ import attrs
 
 from turnfsm.fsm.bounds import AT_LEAST
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import FlowError, near
+from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.load.loader import load_flow, load_shipped, shipped_flows
 from turnfsm.fsm.machine import Program
@@ -23,16 +23,22 @@ from turnfsm.fsm.source import Path as Place
 from .advice import event_advice, loop_advice, timer_advice
 from .agenda import AGENDA, REST, agenda_finding, explore_joint, explore_table
 from .asides import aside_facts
-from .cause import placed
+from .cause import by_cause, placed
+from .claims import (
+    declared,
+    has_agenda,
+    lacking_vocabulary,
+    notes,
+    too_many_host_facts,
+    wrong_waivers,
+)
 from .deadlock import deadlocks
 from .delays import Delay, delays_of, unmet, worse
 from .explore import Exploration, Violation, explore
 from .leads import Outcome, Wait, judge, total, waits
-from .paced import paced_times
 from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
-from .restarted import restarted_limits
 from .shape import structure_findings
 from .space import StateSpace
 from .trace import Trace, trace
@@ -43,8 +49,6 @@ from .unheard import NO_SILENCE, rows_of, unheard, unheard_advice
 __all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
 LIMIT = 500_000
-MOST_HOST_FACTS = 12
-"""How many host facts one decision may read, since every combination is explored."""
 
 
 def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
@@ -121,35 +125,6 @@ def _times_of_shipped(name: str, limit: int) -> tuple[Delay, ...]:
     return _Check(load_shipped(name), limit).times()
 
 
-def _by_cause(
-    findings: Iterable[Finding], traces: dict[Finding, Trace], missing: Mapping[Finding, str]
-) -> Iterator[Finding]:
-    """One finding for each cause, in the order of places.
-
-    Findings at one place have one cause, unless several lines must be added. Of several
-    counterexamples the shortest is kept; it names the other broken properties.
-
-    Args:
-        missing: The line to be added, for findings with a counterexample.
-    """
-    causes: dict[tuple[object, ...], list[Finding]] = {}
-    for finding in sorted(set(findings)):
-        what: tuple[str, ...] = (finding.code, finding.remedy or finding.message)
-        if finding in traces:
-            what = (missing.get(finding, ""),)
-        causes.setdefault((finding.place, what), []).append(finding)
-    for same in causes.values():
-        first = same[0]
-        if first in traces:
-            first = min(same, key=lambda finding: len(traces[finding].steps))
-            also = dict.fromkeys(f.code for f in same if f.code not in first.message)
-            proof, first = traces[first], attrs.evolve(first, also=tuple(also))
-            for finding in same:
-                del traces[finding]
-            traces[first] = proof
-        yield first
-
-
 class _Check:
     """One proof in progress."""
 
@@ -211,7 +186,7 @@ class _Check:
         return None
 
     def _explored(self, first: bool = False) -> Exploration:
-        self.findings += self._too_many_host_facts()
+        self.findings += too_many_host_facts(self.model, self.source)
         if self.findings:
             return Exploration({self.model.initial: None}, complete=False)
         return explore(self.model, self.limit, first)
@@ -227,14 +202,14 @@ class _Check:
         elif found.transitions:
             self._gave_up(found)
         self.findings += structure_findings(self.model, found, self.source)
-        self.findings += self._waivers()
-        self.findings += self._vocabulary()
+        self.findings += wrong_waivers(self.flow, self.source)
+        self.findings += lacking_vocabulary(self.flow, self.source)
         self._agenda(found.complete)
         file = self.source.file
         return Report(
             file=file,
             flow=self.flow.name,
-            findings=tuple(_by_cause(self.findings, self.traces, self.missing)),
+            findings=tuple(by_cause(self.findings, self.traces, self.missing)),
             properties=tuple(self._verdicts(found.complete)),
             configurations=len(found.links),
             transitions=found.transitions,
@@ -242,7 +217,7 @@ class _Check:
             complete=found.complete,
             facts=self.model.relevant.bit_count() + len(self.bits.ghosts),
             traces=self.traces,
-            notes=tuple(self._notes()),
+            notes=tuple(notes(self.flow, self.source)),
         )
 
     def first(self) -> str | None:
@@ -255,7 +230,7 @@ class _Check:
 
     def _agenda(self, complete: bool) -> None:
         """The agenda table by itself and, if there are no other errors, together with the turn."""
-        if not self._owes:
+        if not has_agenda(self.flow):
             return
         reports = [explore_table(self.flow.agenda)]
         if complete and not any(f.severity == "error" for f in self.findings):
@@ -267,15 +242,6 @@ class _Check:
             elif report.rest is not None:
                 self.worst[True, REST] = f"at most {total(self.flow, report.rest.timers)}"
         self.joined = len(reports) > 1
-
-    @property
-    def _owes(self) -> bool:
-        return self.flow.kind == "turn" and bool(self.flow.agenda.settle)
-
-    @property
-    def _builtin(self) -> tuple[str, ...]:
-        """The built-in properties of a flow of this kind."""
-        return (*PROPERTIES, *AGENDA) if self.flow.kind == "turn" else ()
 
     def _add(self, finding: Finding, name: tuple[bool, str], proof: Trace) -> None:
         self.findings.append(finding)
@@ -375,16 +341,6 @@ class _Check:
             finding = self.source.at_key(path, message, remedy, code="deadlock")
             self._add(finding, (True, "deadlock"), trace(self.model, found.path(node)))
 
-    def _too_many_host_facts(self) -> Iterator[Finding]:
-        remedy = f"let guards read at most {MOST_HOST_FACTS} host facts there"
-        for state, body in self.flow.states.items():
-            for trigger in (*body.on, *body.after):
-                asked = self.model.asked_at_once(state, trigger)
-                if asked > MOST_HOST_FACTS:
-                    message = f"not proved: {trigger} in {state} depends on {asked} host facts"
-                    path: Place = ("states", state)
-                    yield self.source.at_key(path, message, remedy, code="not-proved")
-
     def _gave_up(self, found: Exploration) -> None:
         message = (
             f"not proved: {len(found.links)} configurations were visited and there are more "
@@ -393,64 +349,22 @@ class _Check:
         remedy = "raise --limit, or let guards read fewer facts"
         self.findings.append(self.source.at_key(("flow",), message, remedy, code="not-proved"))
 
-    def _notes(self) -> Iterator[Finding]:
-        for name, reason in self.flow.properties.waived.items():
-            path: Place = ("properties", "waived", name)
-            message = f"{name} is waived: {reason}"
-            if name in self._builtin:
-                yield self.source.at_key(path, message, code=name, severity="note")
-        yield from restarted_limits(self.flow, self.source)
-        yield from paced_times(self.flow, self.source)
-
-    def _waivers(self) -> Iterator[Finding]:
-        for name, reason in self.flow.properties.waived.items():
-            path: Place = ("properties", "waived", name)
-            if path in self.source.removed:
-                continue  # a property of the base's own
-            if name not in self._builtin:
-                message = f"no built-in property {name!r} can be waived"
-                remedy = near(name, self._builtin)
-                yield self.source.at_key(path, message, remedy, code="waived")
-            elif not reason.strip():
-                message = f"property {name!r} is waived without a reason"
-                yield self.source.at_key(path, message, "say why", code="waived")
-
-    def _vocabulary(self) -> Iterator[Finding]:
-        if self.flow.kind != "turn":
-            return
-        if self.flow.initial != "listening":
-            message = "a turn begins in listening: no step holds the floor at the beginning"
-            yield self.source.at(("initial",), message, "'initial: listening'", code="vocabulary")
-        for name in PROPERTIES:
-            lacking = missing(self.flow, name)
-            if lacking and name not in self.flow.properties.waived:
-                message = f"{name} cannot be proved: the flow has no {', no '.join(lacking)}"
-                remedy = (
-                    f"declare it, or waive the property: 'properties: {{waived: {{{name}: why}}}}'"
-                )
-                yield self.source.at_key(("kind",), message, remedy, code="vocabulary")
-
     def _verdicts(self, complete: bool) -> Iterator[PropertyResult]:
-        properties = self.flow.properties
-        declared = [never.name for never in properties.never]
-        declared += [always.name for always in properties.always]
-        declared += [leads.name for leads in properties.leads_to]
-        declared += [NO_SILENCE] * (properties.no_silence_longer_than is not None)
-        declared += self.flow.bounds
-        for name in declared:
+        flow, properties = self.flow, self.flow.properties
+        for name in declared(flow):
             yield PropertyResult(name, "declared", *self._result((False, name), complete))
         for name, reason in properties.waived.items():
             if ("properties", "waived", name) in self.source.removed:
                 yield PropertyResult(name, "declared", "waived", reason)
-        for name in PROPERTIES if self.flow.kind == "turn" else ():
+        for name in PROPERTIES if flow.kind == "turn" else ():
             if name in properties.waived:
                 yield PropertyResult(name, "turn", "waived", properties.waived[name])
-            elif lacking := missing(self.flow, name):
+            elif lacking := missing(flow, name):
                 yield PropertyResult(name, "turn", "open", f"there is no {', no '.join(lacking)}")
             else:
                 yield PropertyResult(name, "turn", *self._result((True, name), complete))
 
-        for name in AGENDA if self._owes else ():
+        for name in AGENDA if has_agenda(flow) else ():
             if name in properties.waived:
                 yield PropertyResult(name, "agenda", "waived", properties.waived[name])
             elif name == REST and not self.joined:

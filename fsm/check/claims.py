@@ -1,0 +1,101 @@
+"""What a flow claims: the properties that it declares, has built in and waives. Nothing is explored
+to judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import near
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.source import Path as Place
+from turnfsm.fsm.source import Source
+
+from .agenda import AGENDA
+from .paced import paced_times
+from .restarted import restarted_limits
+from .space import StateSpace
+from .turn import PROPERTIES, missing
+from .unheard import NO_SILENCE
+
+__all__ = [
+    "declared",
+    "has_agenda",
+    "lacking_vocabulary",
+    "notes",
+    "too_many_host_facts",
+    "wrong_waivers",
+]
+
+MOST_HOST_FACTS = 12
+"""How many host facts one decision may read, since every combination is explored."""
+
+
+def declared(flow: Flow) -> tuple[str, ...]:
+    """The properties and bounds that a flow declares."""
+    held = flow.properties
+    names = (one.name for kind in (held.never, held.always, held.leads_to) for one in kind)
+    silence = (NO_SILENCE,) if held.no_silence_longer_than is not None else ()
+    return (*names, *silence, *flow.bounds)
+
+
+def has_agenda(flow: Flow) -> bool:
+    """Whether the properties of an agenda are built in."""
+    return flow.kind == "turn" and bool(flow.agenda.settle)
+
+
+def _builtin(flow: Flow) -> tuple[str, ...]:
+    return (*PROPERTIES, *AGENDA) if flow.kind == "turn" else ()
+
+
+def notes(flow: Flow, source: Source) -> Iterator[Finding]:
+    """What is not wrong, but worth knowing."""
+    for name, reason in flow.properties.waived.items():
+        path: Place = ("properties", "waived", name)
+        message = f"{name} is waived: {reason}"
+        if name in _builtin(flow):
+            yield source.at_key(path, message, code=name, severity="note")
+    yield from restarted_limits(flow, source)
+    yield from paced_times(flow, source)
+
+
+def wrong_waivers(flow: Flow, source: Source) -> Iterator[Finding]:
+    """Waivers of what is not built in, or without a reason."""
+    for name, reason in flow.properties.waived.items():
+        path: Place = ("properties", "waived", name)
+        if path in source.removed:
+            continue  # a property of the base's own
+        if name not in _builtin(flow):
+            message = f"no built-in property {name!r} can be waived"
+            remedy = near(name, _builtin(flow))
+            yield source.at_key(path, message, remedy, code="waived")
+        elif not reason.strip():
+            message = f"property {name!r} is waived without a reason"
+            yield source.at_key(path, message, "say why", code="waived")
+
+
+def lacking_vocabulary(flow: Flow, source: Source) -> Iterator[Finding]:
+    """Built-in properties that cannot be proved, because the flow lacks what they are about."""
+    if flow.kind != "turn":
+        return
+    if flow.initial != "listening":
+        message = "a turn begins in listening: no step holds the floor at the beginning"
+        yield source.at(("initial",), message, "'initial: listening'", code="vocabulary")
+    for name in PROPERTIES:
+        lacking = missing(flow, name)
+        if lacking and name not in flow.properties.waived:
+            message = f"{name} cannot be proved: the flow has no {', no '.join(lacking)}"
+            remedy = f"declare it, or waive the property: 'properties: {{waived: {{{name}: why}}}}'"
+            yield source.at_key(("kind",), message, remedy, code="vocabulary")
+
+
+def too_many_host_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
+    """Decisions that read more host facts than can be explored."""
+    remedy = f"let guards read at most {MOST_HOST_FACTS} host facts there"
+    for state, body in model.flow.states.items():
+        for trigger in (*body.on, *body.after):
+            asked = model.asked_at_once(state, trigger)
+            if asked > MOST_HOST_FACTS:
+                message = f"not proved: {trigger} in {state} depends on {asked} host facts"
+                path: Place = ("states", state)
+                yield source.at_key(path, message, remedy, code="not-proved")
