@@ -76,25 +76,28 @@ def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(
 )
 def test_the_agent_answers_in_the_console(project: Path) -> None:
     """`python agent.py console --text` on a terminal: the typed sentence leads to the transfer."""
+    sentence, typed = "please transfer fifty", ""
     missing = ["I transfer fifty euros now", "50 euros were transferred", "are on their way"]
     shown = ""
     terminal, its = pty.openpty()
     command = [sys.executable, "agent.py", "console", "--text"]
     agent = subprocess.Popen(command, cwd=project, stdin=its, stdout=its, stderr=its)
-    typed = False
     until = time.monotonic() + 180  # a busy machine; it takes 5
+    again = 0.0
     try:
         while missing and time.monotonic() < until:
             if select.select([terminal], [], [], 0.2)[0]:
                 # the console draws itself many times a second: only the last of it is looked at
                 new = os.read(terminal, 65536).decode(errors="replace")
                 shown = words(shown[-5000:] + new)
-                missing = [sentence for sentence in missing if sentence not in shown]
-            if not typed and "Type to talk" in shown:
-                for key in b"please transfer fifty\r":
-                    time.sleep(0.02)  # as fast as a person: the console takes a burst for a paste
-                    os.write(terminal, bytes([key]))
-                typed = True
+                missing = [one for one in missing if one not in shown]
+            # the console drops keys that come while it draws: each is typed until it is shown
+            prompt = f"\u276f {typed}\u2588" if typed else "Type to talk"
+            if prompt in shown and not typed.endswith("\r"):
+                typed, again = (sentence + "\r")[: len(typed) + 1], 0.0
+            if typed and time.monotonic() > again:
+                os.write(terminal, typed[-1].encode())
+                again = time.monotonic() + 5.0
     finally:
         agent.kill()
         agent.wait()
