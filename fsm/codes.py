@@ -28,6 +28,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "type": "A value of the wrong kind.",
         "unknown-key": "A key that is not allowed there.",
         "missing-key": "A key that is required there is missing.",
+        "audio": "A sound file that does not exist, or is no WAV file of 16 bit and one channel.",
         # names
         "unknown-state": "A state that is not declared.",
         "unknown-trigger": "A trigger that is not declared.",

@@ -155,6 +155,7 @@ class Action:
         done: The trigger that is posted when its task has ended.
         failed: The trigger that is posted when it raises.
         say: What the agent says, word for word: one of these texts each time, in turn.
+        audio: The WAV file that the agent plays, relative to the flow's own file.
         interruptible: Whether the user may interrupt the text.
 
     Example:
@@ -175,10 +176,19 @@ class Action:
         "method for it.",
         default=Texts(()),
     )
-    interruptible: bool = doc(
-        "Only with 'say'. false: the user cannot interrupt the text. It is said to its end.",
-        default=True,
+    audio: str | None = doc(
+        "Instead of 'say': the agent plays this WAV file (16 bit, one channel). The path is "
+        "relative to the file of the flow. It is not added to the conversation.",
+        default=None,
     )
+    interruptible: bool = doc(
+        "Only with 'say' or 'audio'. false: the user cannot interrupt it.", default=True
+    )
+
+    @property
+    def audible(self) -> bool:
+        """It says a text or plays a sound."""
+        return bool(self.say or self.audio)
 
 
 @attrs.frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Any
 
 import attrs
@@ -151,6 +152,10 @@ class Source:
     def at_key(self, path: Path, message: str, remedy: str = "", **kind: Any) -> Finding:
         """A finding at a key, or at the nearest place around it."""
         return self.key(path).finding(message, remedy, **kind)
+
+    def beside(self, path: Path, file: str) -> FilePath:
+        """A file whose path is relative to the file that has this value."""
+        return FilePath(self.value(path).page.file).parent / file
 
     def place(self, path: Path) -> str:
         """``file:line:column`` of a key."""

@@ -2,8 +2,10 @@
 
 import asyncio
 import socket
+import wave
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -263,9 +265,22 @@ def test_a_flow_hangs_up_on_a_user_who_says_nothing() -> None:
     assert chat.closing
 
 
-def test_a_flow_of_which_nobody_carries_out_an_action_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        ("Ring.", r"'rings' declares ring_bell, .* govern\(actions=...\)"),
+        ("{audio: bell.wav}", "'rings' plays 'bell.wav', and only TurnSession"),
+    ],
+)
+def test_a_flow_of_which_nobody_carries_out_an_action_is_refused(
+    action: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with wave.open("bell.wav", "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", "not compressed"))
+        file.writeframes(b"\0\0")
     flow = flow_of(
-        "flow: rings\nextends: turn\nactions: {ring_bell: Ring.}\n"
+        f"flow: rings\nextends: turn\nactions: {{ring_bell: {action}}}\n"
         "states: {listening: {on: {final_transcript: {actions: ring_bell}}}}\n"
     )
 
@@ -279,5 +294,5 @@ def test_a_flow_of_which_nobody_carries_out_an_action_is_refused() -> None:
             writer.close()
             await writer.wait_closed()
 
-    with pytest.raises(HostError, match=r"'rings' declares ring_bell, .* govern\(actions=...\)"):
+    with pytest.raises(HostError, match=why):
         run(begin())

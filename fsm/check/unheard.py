@@ -28,7 +28,7 @@ _UP_TO_THE_USER = ("endpointing", "answer_pending")
 def unheard(model: StateSpace, seconds: float) -> Wait:
     """The wait of a user who hears nothing."""
     flow, bits = model.flow, model.bits
-    says = {name for name, action in flow.actions.items() if action.say}
+    says = {name for name, action in flow.actions.items() if action.audible}
     opened, cut = bits.mask(["~turn_open"]), bits.mask(["~cut"])
     at_work = bits.mask(f"~{name}" for name in _AT_WORK)
     idle = bits.mask(["~heard", "~paused", "~output_held"])
@@ -93,5 +93,5 @@ def _says(flow: Flow, timer: str) -> list[str]:
         for row in flow.rows()
         if row.trigger == timer
         for action in row.transition.actions
-        if flow.actions[action].say
+        if flow.actions[action].audible
     ]

@@ -85,6 +85,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "done": "then on_done",
             "failed": "error on_error",
             "say": "text speak says",
+            "audio": "sound file wav play",
             "interruptible": "allow_interruptions interruptable",
             "is": _IS,
         }
@@ -93,6 +94,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
         {
             "after": "delay seconds wait timeout",
             "say": "text speak says",
+            "audio": "sound file wav play",
             "in": "state states while when during",
             "tools": "tool calls for",
             "interruptible": "allow_interruptions interruptable",

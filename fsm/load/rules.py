@@ -11,6 +11,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.expect import problems_of
 from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
+from turnfsm.fsm.sound import read_sound
 from turnfsm.fsm.source import Path, Source
 
 from .agenda_rules import check_agenda
@@ -123,11 +124,21 @@ def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
 def _actions(flow: Flow, source: Source) -> Iterator[Finding]:
     for name, action in flow.actions.items():
         for key, given in (("owner", action.owner != "session"), ("done", action.done)):
-            if action.say and given:
+            if action.audible and given:
                 message = f"action {quoted(name)} says a text and has no task"
                 path: Path = ("actions", name, key)
                 yield source.at_key(path, message, f"remove '{key}'", code="contradiction")
-        if not (action.say or action.interruptible):
+        sound: Path = ("actions", name, "audio")
+        if action.say and action.audio:
+            message = "an action either says a text or plays a sound"
+            yield source.at_key(sound, message, "remove 'say' or 'audio'", code="contradiction")
+        elif action.audio:
+            try:
+                read_sound(source.beside(sound, action.audio))
+            except ValueError as exc:
+                message = f"{quoted(action.audio)} cannot be played"
+                yield source.at(sound, message, str(exc), code="audio")
+        if not (action.audible or action.interruptible):
             message = f"action {quoted(name)} says no text that could be interrupted"
             where: Path = ("actions", name, "interruptible")
             remedy = "add 'say: TEXT', or remove 'interruptible'"

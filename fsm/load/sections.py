@@ -50,7 +50,11 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
             remedy = "give 'hang_up' to the last one only"
             yield source.at_key(where, message, remedy, code="contradiction")
     for index, filler in enumerate(file.fillers):
-        yield from _check_states(filler, Parts(file, source).place("fillers", index), source)
+        place = Parts(file, source).place("fillers", index)
+        yield from _check_states(filler, place, source)
+        if not (filler.say or filler.audio):
+            remedy = "add 'say: TEXT' or 'audio: FILE.wav'"
+            yield source.at_key(place, "a filler says nothing", remedy, code="missing-key")
     yield from check_confirm(file, source)
     yield from check_button(file, source)
 

@@ -35,7 +35,7 @@ def add_fillers(parts: Parts) -> None:
     names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
     for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
         here = parts.place("fillers", index)
-        says = Action(say=filler.say, interruptible=filler.interruptible)
+        says = Action(say=filler.say, audio=filler.audio, interruptible=filler.interruptible)
         parts.action(f"say_{name}", says, here)
         parts.fact("turn", f"{name}_said", Fact(set_by=(name,)), here)
         before = [n for n, its in zip(names[:index], fillers, strict=False) if _alike(its, filler)]

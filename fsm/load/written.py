@@ -106,7 +106,12 @@ class WrittenState:
 class Filler:
     """What the agent says to a user who waits for a tool or for the model, once a turn."""
 
-    say: Texts = doc(_TEXTS)
+    say: Texts = doc(_TEXTS, default=Texts(()))
+    audio: str | None = doc(
+        "Instead of 'say': the WAV file that is played (16 bit, one channel). The path is relative "
+        "to the file of the flow. It is not added to the conversation.",
+        default=None,
+    )
     after: float | None = doc(
         "Seconds that the user has waited; for a later filler: since the previous one. Default: "
         "1.5 s, and 5 s for a later one, at the pace normal.",

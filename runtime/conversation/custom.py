@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from turnfsm.fsm import Flow, HostError
+from turnfsm.fsm.sound import Sound, read_sound
 
 from .classifying import Judge, deadline_of
 from .host import TurnHost
@@ -67,10 +69,10 @@ class CustomHost:
     """The host of one session: the turn's own methods, and those of the application.
 
     A host fact with phrases depends on what the user said, and one with tools on the running calls.
-    They need no method, and neither does an action that says a text. A classifier, if there is one,
-    takes the place of the phrases. Every other method is looked
-    up in the turn's own host, then in ``actions`` (any method of that name), then among the marked
-    methods of the session, and finally in the current agent.
+    They need no method, and neither does an action that says a text or plays a sound. A classifier,
+    if there is one, takes the place of the phrases. Every other method is looked up in the turn's
+    own host, then in ``actions`` (any method of that name), then among the marked methods of the
+    session, and finally in the current agent.
 
     Args:
         flow: The flow whose actions and host facts are needed.
@@ -108,8 +110,8 @@ class CustomHost:
             if name in flow.facts and (tools := flow.facts[name].tools):
                 setattr(self, name, partial(turn.waits_for, tools))
                 continue
-            if name in flow.actions and flow.actions[name].say:
-                setattr(self, name, partial(turn.sayings.say, name, flow.actions[name]))
+            if name in flow.actions and (its := flow.actions[name]).audible:
+                setattr(self, name, partial(turn.sayings.say, name, its, _sound(flow, name)))
                 continue
             method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):
@@ -195,3 +197,15 @@ def _marks(kind: type) -> Mapping[str, str]:
                 del marks[name]
     _MARKS[kind] = marks
     return marks
+
+
+def _sound(flow: Flow, action: str) -> Sound | None:
+    if (file := flow.actions[action].audio) is None:
+        return None
+    path = Path(file)
+    if flow.source is not None:
+        path = flow.source.beside(("actions", action, "audio"), file)
+    try:
+        return read_sound(path)
+    except ValueError as exc:
+        raise HostError(f"action {action!r} cannot play {file!r}: {exc}") from None

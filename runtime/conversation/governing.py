@@ -50,6 +50,11 @@ def govern(
     """
     made = flow if isinstance(flow, Flow) else load_flow(flow)
     check_vocabulary(made, f"a {type(session).__name__}")
+    if sounds := [repr(action.audio) for action in made.actions.values() if action.audio]:
+        raise HostError(
+            f"flow {made.name!r} plays {', '.join(sounds)}, and only TurnSession and TurnGovernor "
+            "can play a sound; write 'say: TEXT' instead of 'audio'"
+        )
     require_proof(made, proof)
     conductor = Conductor(session, Ledger(), DeferredQueue())
     host = CustomHost(made, conductor.host, session, actions, lambda: None)

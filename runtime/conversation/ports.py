@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import attrs
 
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.sound import Sound
 
 from .limits import TurnLimitReached
 from .waits import TurnWaitsLong
@@ -182,12 +183,13 @@ class Agent(Protocol):
         """
         ...
 
-    def speak(self, text: str, *, interruptible: bool = True) -> Speech:
+    def speak(self, text: str, *, interruptible: bool = True, sound: Sound | None = None) -> Speech:
         """Say a fixed text that is no answer to the user. `SpeechReports.floor_taken` follows.
 
         Args:
-            text: The text.
+            text: The text; empty if there is a sound.
             interruptible: Whether the user may interrupt it, if the session allows interruptions.
+            sound: Play it, and add nothing to the conversation.
 
         Raises:
             Exception: The agent has no voice.

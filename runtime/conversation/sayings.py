@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from turnfsm.fsm.flow import Action
+from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.event import Event
 
 from .floor import Floor
@@ -30,13 +31,13 @@ class Sayings:
         self._silent: set[str] = set()
         self._yielded: Speech | None = None
 
-    def say(self, name: str, action: Action, event: Event) -> None:
-        """Say the next text of the action with this name, if an agent can say it."""
+    def say(self, name: str, action: Action, sound: Sound | None, event: Event) -> None:
+        """Say the next text of the action with this name, or play its sound, if an agent can."""
         if (agent := self._session.activity) is None or not self.can_say:
             return
-        text = action.say[self._times[name] % len(action.say)]
+        text = action.say[self._times[name] % len(action.say)] if action.say else ""
         self._times[name] += 1
-        speech = agent.speak(text, interruptible=action.interruptible)
+        speech = agent.speak(text, interruptible=action.interruptible, sound=sound)
         self._said[speech.id] = speech
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.ports import (
@@ -260,13 +261,15 @@ class Host:
         """Ask the model for a reply that the conversation wants."""
         return self.ask(self.new_reply(instructions=instructions))
 
-    def speak(self, text: str, *, interruptible: bool = True, of: Any = None) -> Reply:
-        """Say a fixed text.
+    def speak(
+        self, text: str, *, interruptible: bool = True, sound: Sound | None = None, of: Any = None
+    ) -> Reply:
+        """Say a fixed text, or play a sound, which the reply is then made `of`.
 
         Args:
             of: As in `Reply`.
         """
-        reply = self.new_reply(text=text, of=of)
+        reply = self.new_reply(text=text, of=sound or of)
         if not interruptible:
             reply.hold(True)
         self._schedule(reply)

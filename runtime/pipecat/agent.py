@@ -13,10 +13,14 @@ from pipecat.frames.frames import (
     Frame,
     InterruptionFrame,
     LLMContextFrame,
+    TTSAudioRawFrame,
     TTSSpeakFrame,
+    TTSStartedFrame,
+    TTSStoppedFrame,
 )
 from pipecat.processors.aggregators.llm_context import LLMContext
 
+from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech, UserTurn
 from turnfsm.runtime.conversation.tool_calls import Result
@@ -47,7 +51,8 @@ class StepEnd(DataFrame):
 class PipecatAgent(Host):
     """The session of a pipeline, and its only agent.
 
-    What a `Reply` is made `of` is the context of its request, or the application's `TTSSpeakFrame`.
+    What a `Reply` is made `of` is the context of its request, the application's `TTSSpeakFrame`, or
+    a sound.
 
     Args:
         settings: The current settings.
@@ -119,10 +124,15 @@ class PipecatAgent(Host):
             calls = self.calls.open.values()
             await self.push(LLMContextFrame(request(reply, self.conductor, self.names, calls)))
             return
-        frame, end = reply.of or TTSSpeakFrame(reply.text), StepEnd(step.id)
-        end.interruptible = frame.interruptible
-        await self.say_frame(frame)
-        await self.say_frame(end)
+        end, of = StepEnd(step.id), reply.of
+        if isinstance(of, Sound):
+            pieces = [TTSAudioRawFrame(piece, of.rate, 1) for piece in of.pieces()]
+            frames = [TTSStartedFrame(), *pieces, TTSStoppedFrame()]
+        else:
+            frames = [of or TTSSpeakFrame(reply.text)]
+            end.interruptible = frames[0].interruptible
+        for frame in (*frames, end):
+            await self.say_frame(frame)
 
     def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import wave
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -24,6 +25,15 @@ TEXTS = {
     for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 }
 STORY = "The first train leaves at seven, the second one at nine, and the last one at noon."
+
+
+@pytest.fixture(autouse=True)
+def typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sound that the page names is beside each flow: 0.8 s."""
+    with wave.open(str(tmp_path / "typing.wav"), "wb") as file:
+        file.setparams((1, 2, 24_000, 0, "NONE", "not compressed"))
+        file.writeframes(b"\0\0" * 19_200)
+    monkeypatch.chdir(tmp_path)
 
 
 def flow_of(name: str) -> Flow:
@@ -170,6 +180,14 @@ def test_a_slow_tool_is_bridged() -> None:
     user = ScriptedUser().says("transfer it", at=1.0)
     outcome = play("says_one_moment", user, 12.0, tools=TOOLS)
     assert said(outcome) == ["One moment, please.", "It is transferred."], outcome.timeline()
+
+
+def test_a_slow_tool_is_bridged_by_a_sound() -> None:
+    outcome = play("types_audibly", ScriptedUser().says("transfer it", at=1.0), 12.0, tools=TOOLS)
+    sound, answer = outcome.heard
+    assert sound.end - sound.start == pytest.approx(0.8, abs=0.05), outcome.timeline()
+    assert answer.text == "It is transferred."
+    assert outcome.context[-1] == "assistant: It is transferred."
 
 
 def test_a_slow_model_is_bridged() -> None:

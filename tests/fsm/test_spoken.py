@@ -137,7 +137,19 @@ def test_a_flow_that_extends_one_can_change_a_section(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("fillers: {after: 2}\n", "3:1 missing-key: missing key 'say'; add 'say: ...'"),
+        (
+            "fillers: {after: 2}\n",
+            "3:1 missing-key: a filler says nothing; add 'say: TEXT' or 'audio: FILE.wav'",
+        ),
+        (
+            "fillers: [{say: Moment.}, {audio: gone.wav}]\n",
+            "3:35 audio: 'gone.wav' cannot be played; gone.wav: No such file or directory",
+        ),
+        (
+            "fillers: {say: Moment., audio: gone.wav}\n",
+            "3:25 contradiction: an action either says a text or plays a sound; "
+            "remove 'say' or 'audio'",
+        ),
         (
             "fillers: Moment.\n",
             "3:10 type: expected a filler or a list of fillers, got text 'Moment.'; "

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import wave
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 from livekit.agents import Agent, function_tool
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow, HostError, load_flow, parse_flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -241,3 +243,51 @@ def test_it_works_with_other_flows(extends: str) -> None:
     flow = flow_of(f'{{after: 1.5, say: "{WAIT}"}}', extends)
     played = play(flow, 6.0)
     assert len(played.said(WAIT)) == len(played.said(ANSWER)) == 1, played.outcome.timeline()
+
+
+RATE = 24_000
+
+
+def sound_flow(folder: Path, seconds: float) -> Flow:
+    """The filler is a sound of so many seconds, in a file beside that of the flow."""
+    with wave.open(str(folder / "typing.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(b"\x00\x00" * round(seconds * RATE))
+    flow = folder / "mine.yaml"
+    flow.write_text("flow: mine\nextends: turn\nfillers: {after: 1.5, audio: typing.wav}\n")
+    return load_flow(flow)
+
+
+def test_a_sound_bridges_a_tool_and_is_not_in_the_conversation(tmp_path: Path) -> None:
+    played = play(sound_flow(tmp_path, 1.2), 6.0)
+    sound, answer = played.outcome.heard
+    assert sound.start == pytest.approx(CALLED + 1.5, abs=0.05), played.outcome.timeline()
+    assert sound.end - sound.start == pytest.approx(1.2, abs=0.03)
+    assert answer.text == ANSWER
+    said = [line for line in played.outcome.context if line.startswith("assistant")]
+    assert said == [f"assistant: {ANSWER}"]
+
+
+@pytest.mark.parametrize("seconds", [1.55, 2.0, 3.0])
+def test_an_answer_comes_at_most_three_tenths_later_because_of_a_sound(
+    tmp_path: Path, seconds: float
+) -> None:
+    before = play("turn", seconds).said(ANSWER)[0][0]
+    played = play(sound_flow(tmp_path, 5.0), seconds)
+    assert played.said(ANSWER)[0][0] <= before + 0.3, played.outcome.timeline()
+
+
+def test_a_user_who_interrupts_a_sound_is_answered(tmp_path: Path) -> None:
+    user = ScriptedUser().says("a table", at=1.0).says("never mind that then", at=4.5)
+    played = play(sound_flow(tmp_path, 10.0), 12.0, user=user, until=25.0)
+    assert played.outcome.heard[0].end < 5.1, played.outcome.timeline()
+    assert len(played.said("As you like.")) == 1
+
+
+def test_a_sound_that_is_gone_is_an_error_when_the_session_is_made(tmp_path: Path) -> None:
+    flow = sound_flow(tmp_path, 1.0)
+    (tmp_path / "typing.wav").unlink()
+    with pytest.raises(HostError, match=r"'say_filler_1' cannot play 'typing.wav'"):
+        play(flow, 1.0)

@@ -1,5 +1,8 @@
 """Fillers and the silence of a user on Pipecat."""
 
+import wave
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
@@ -7,11 +10,12 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pipecat.frames.frames import InterruptionFrame
 from pipecat_stage import Stage
 
-from turnfsm import Flow, HostError, parse_flow
+from turnfsm import Flow, HostError, load_flow, parse_flow
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 ANSWER = "Your order is on its way."
+RATE = 16_000
 WAIT = "One moment please while I am looking it up for you."
 ASK = "Are you still there?"
 BYE = "Goodbye then."
@@ -50,6 +54,29 @@ def test_a_filler_delays_an_answer_by_three_tenths_at_most(seconds: float) -> No
     assert filled.heard.startswith("One moment") is (seconds > 1.5)
     assert filled.when("Your") <= alone.when("Your") + 0.35
     assert filled.errors == []
+
+
+@pytest.mark.parametrize("seconds", [2.0, 6.0])
+def test_a_sound_bridges_a_tool_and_is_not_in_the_conversation(
+    tmp_path: Path, seconds: float
+) -> None:
+    with wave.open(str(tmp_path / "typing.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(b"\x01\x00" * 3 * RATE)
+    flow = tmp_path / "mine.yaml"
+    flow.write_text("flow: mine\nextends: turn\nfillers: {after: 1.5, audio: typing.wav}\n")
+    tools = {"look_up": Tool(seconds, "it arrives on Friday", {})}
+    stage = Stage(_orders, tools, flow=load_flow(flow), proof="off")
+    stage.words.append("TYPING")
+    stage.play(_asks)
+    assert stage.heard == f"TYPING {ANSWER}"
+    (sound,) = [one for one in stage.speaker.played if one.text == "TYPING"]
+    assert sound.end - sound.start == pytest.approx(3.0 if seconds > 5 else 0.6, abs=0.2)
+    assert stage.when("Your") <= _play(seconds, "turn").when("Your") + 0.35
+    assert "TYPING" not in str(stage.context.messages)
+    assert stage.errors == []
 
 
 def test_the_pipeline_ends_when_the_user_says_nothing() -> None:

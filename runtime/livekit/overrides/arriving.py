@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import Any
 
+from livekit import rtc
 from livekit.agents import NOT_GIVEN, llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.journal import AgentEntryFailed
+from turnfsm.fsm.sound import Sound
 
 from .leaving import LeavingActivity
 from .speech import GovernedHandle, govern
@@ -78,10 +80,17 @@ class ArrivingActivity(LeavingActivity):
         reply.answers_audio = True
         return reply
 
-    def speak(self, text: str, *, interruptible: bool = True) -> GovernedHandle:
-        """Say a fixed text that is no answer to the user."""
-        allowed = NOT_GIVEN if interruptible else False
-        return govern(self.say(text, allow_interruptions=allowed), self._conductor)
+    def speak(
+        self, text: str, *, interruptible: bool = True, sound: Sound | None = None
+    ) -> GovernedHandle:
+        """Say a fixed text, or play a sound, that is no answer to the user."""
+        said = self.say(
+            text,
+            audio=NOT_GIVEN if sound is None else _frames(sound),
+            allow_interruptions=NOT_GIVEN if interruptible else False,
+            add_to_chat_ctx=sound is None,
+        )
+        return govern(said, self._conductor)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:
@@ -169,3 +178,8 @@ def results_when_copied(
     return frozenset(
         item.call_id for item in results if committed.get(item.call_id, item.created_at) < latest
     )
+
+
+async def _frames(sound: Sound) -> AsyncIterator[rtc.AudioFrame]:
+    for piece in sound.pieces():
+        yield rtc.AudioFrame(piece, sound.rate, 1, len(piece) // 2)
