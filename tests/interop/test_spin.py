@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import attrs
 import pytest
+from spin_runs import SpinError, missing_tools, verify
 
 from turnfsm.fsm import (
     Flow,
@@ -22,8 +23,7 @@ from turnfsm.fsm import (
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.mutate import Mutant, mutants
 from turnfsm.fsm.check.report import PropertyResult
-from turnfsm.fsm.interop import to_promela
-from turnfsm.fsm.interop.spin import SpinError, missing_tools, verify
+from turnfsm.fsm.interop.promela import to_promela
 from turnfsm.fsm.interop.turn_claims import with_turn_claims
 
 spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")

@@ -17,7 +17,7 @@ from strategies import flows
 from walks import walk
 
 from turnfsm.fsm import Flow, FlowError, Machine, load_flow, shipped_flows
-from turnfsm.fsm.interop import to_xstate, xstate_module
+from turnfsm.fsm.interop.xstate import to_xstate, xstate_module
 
 ROOT = Path(__file__).parents[2]
 

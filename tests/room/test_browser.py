@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import browsing, chromium
 
-from room.browser import browsing, chromium
 from room.server import RoomServer
 from room.talk import browser_client, page_served
 from room.worker import working

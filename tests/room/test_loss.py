@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from network import lossy, why_not
 
 from room.caller import Caller
 from room.judge import transcribed
-from room.network import lossy, why_not
 from room.server import serving
 from room.worker import working
 from turnfsm.runtime.demo.speech import PCM

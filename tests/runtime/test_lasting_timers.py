@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from turnfsm.fsm import FlowError, Machine, Taken, parse_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
-from turnfsm.fsm.interop import to_xstate
+from turnfsm.fsm.interop.xstate import to_xstate
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.testing.clock import run

@@ -15,8 +15,7 @@ import attrs
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow, Properties
-
-from .promela import claims, to_promela
+from turnfsm.fsm.interop.promela import claims, to_promela
 
 __all__ = ["Opinion", "SpinError", "missing_tools", "verify"]
 
