@@ -15,7 +15,7 @@ OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.p
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test exhaustive oldest examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
+.PHONY: help test exhaustive oldest examples demo demo-pipecat room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -27,6 +27,7 @@ help:
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
+	@echo 'make demo-pipecat  the same in a Pipecat pipeline, write ./pipecat-out/'
 	@echo 'make room      the same in a LiveKit room over WebRTC, write ./room-out/ (builds a server)'
 	@echo 'make talk      talk to the agent of examples/room in your browser'
 	@echo 'make room-test the tests in a real room, in real time'
@@ -52,6 +53,9 @@ oldest: .venv/.test
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
+
+demo-pipecat: .venv/.demo .venv/.pipecat
+	$(BIN)/turnfsm demo --host pipecat --speed $(SPEED) --out pipecat-out $(ARGS)
 
 # The room needs a livekit-server: LIVEKIT_URL, LIVEKIT_SERVER, one on the PATH, or built with Go.
 room: .venv/.test .venv/.demo room-server

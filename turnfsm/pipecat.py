@@ -14,10 +14,12 @@ from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.host.errors import SpeechInterrupted
+from turnfsm.runtime.pipecat.agent import AgentStateChanged
 from turnfsm.runtime.pipecat.frame_recorder import FrameRecorder
 from turnfsm.runtime.pipecat.governor import TurnGovernor
 
 __all__ = [
+    "AgentStateChanged",
     "CutOffCall",
     "FrameRecorder",
     "NotMade",

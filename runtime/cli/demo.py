@@ -1,6 +1,7 @@
-"""`turnfsm demo`: a recorded conversation on a TurnSession, with checks."""
+"""`turnfsm demo`: a recorded conversation that a flow governs, with checks."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,17 @@ import typer
 __all__ = ["demo"]
 
 
+class HostName(StrEnum):
+    """The framework of the conversation."""
+
+    livekit = "livekit"
+    pipecat = "pipecat"
+
+
 def demo(
+    host: Annotated[
+        HostName, typer.Option(help="A TurnSession, or a pipeline with a TurnGovernor.")
+    ] = HostName.livekit,
     speed: Annotated[
         float,
         typer.Option(
@@ -36,7 +47,7 @@ def demo(
         "demo-out"
     ),
 ) -> None:
-    """Play a recorded conversation on a TurnSession, and check how it went.
+    """Play a recorded conversation, governed by a flow, and check how it went.
 
     It writes conversation.html (a page to see and hear the conversation), conversation.wav (user
     left, agent right), journal.jsonl, timeline.svg and transcript.txt. Exit status 0: all checks
@@ -44,7 +55,11 @@ def demo(
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")
-    raise typer.Exit(_load(text)(out=out, flow=flow, speed=speed, text=text, llm=llm))
+    if host is HostName.pipecat and (text or llm):
+        given = "--text" if text else "--llm"
+        raise typer.BadParameter(f"--host pipecat is spoken, by a script; leave {given} out")
+    settings = {"out": out, "flow": flow, "speed": speed, "text": text, "llm": llm}
+    raise typer.Exit(_load(text)(**settings, host=host.value))
 
 
 def _load(text: bool) -> Callable[..., int]:

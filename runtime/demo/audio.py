@@ -7,20 +7,19 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from livekit import rtc
 from livekit.agents import utils
 from livekit.agents.voice import io
 
 from .pace import Pace
-from .speech import PCM, RATE, resample
+from .speech import PCM, RATE
+from .tape import BLOCK, LATE, Tape
 
-__all__ = ["Sound", "WavInput", "WavOutput"]
+__all__ = ["WavInput", "WavOutput"]
 
 _FRAME = RATE // 100  # 10 ms
-_BLOCK = 0.02  # seconds; a pause or a clear takes effect between two blocks
 _EXACT = 1e-6  # seconds; a deadline closer than this counts as due
-_LATE = 0.2  # seconds; a larger delay is not caught up
 
 
 WordsIn: TypeAlias = Callable[[bytes | bytearray, int], str | None]
@@ -103,27 +102,7 @@ class _Segment:
     started: bool = False
 
 
-@frozen
-class Sound:
-    """Audio without a gap, as it was played."""
-
-    segment: int  # the utterance that it belongs to; a paused one has several
-    at: float  # conversation time of the first sample
-    pcm: bytearray
-    rate: int
-
-    @property
-    def samples(self) -> PCM:
-        """Samples at `rate` Hz."""
-        return np.frombuffer(bytes(self.pcm), np.int16)
-
-    @property
-    def end(self) -> float:
-        """Conversation time after the last sample."""
-        return self.at + len(self.pcm) / 2 / self.rate
-
-
-class WavOutput(io.AudioOutput):
+class WavOutput(Tape, io.AudioOutput):
     """An audio output: plays 20 ms blocks at the given pace, can pause, and records what it plays.
 
     At the end of each utterance `words_in` returns the part of its text that was played. Without
@@ -132,17 +111,15 @@ class WavOutput(io.AudioOutput):
 
     def __init__(self, pace: Pace, *, rate: int, words_in: WordsIn | None = None) -> None:
         can = io.AudioOutputCapabilities(pause=True)
-        super().__init__(label="WavOutput", capabilities=can, sample_rate=rate)
+        Tape.__init__(self, rate)
+        io.AudioOutput.__init__(self, label="WavOutput", capabilities=can, sample_rate=rate)
         self._pace = pace
-        self._rate = rate
         self._words_in: WordsIn = words_in or (lambda _captured, _played: None)
         self._open: deque[_Segment] = deque()  # captured, their end not yet reported
-        self._finished = 0
         self._paused = False
         self._changed = asyncio.Event()
         self._player: asyncio.Task[None] | None = None
         self._next_block = 0.0  # conversation time
-        self.heard: list[Sound] = []
 
     @property
     def sounding(self) -> bool:
@@ -182,23 +159,6 @@ class WavOutput(io.AudioOutput):
         if self._player is not None:
             await utils.aio.cancel_and_wait(self._player)
 
-    def track(self) -> PCM:
-        """Everything that was played, at its conversation time, at RATE Hz."""
-        end = max((heard.end for heard in self.heard), default=0.0)
-        track = np.zeros(round(end * RATE) + RATE // 10, np.int16)
-        for heard in self.heard:
-            pcm = resample(heard.samples, heard.rate, RATE)
-            start = round(heard.at * RATE)
-            track[start : start + len(pcm)] = pcm[: len(track) - start]
-        return track
-
-    def utterances(self) -> list[PCM]:
-        """The played audio of each utterance at the output's own rate, without pauses."""
-        parts: dict[int, list[PCM]] = {}
-        for sound in self.heard:
-            parts.setdefault(sound.segment, []).append(sound.samples)
-        return [np.concatenate(samples) for samples in parts.values()]
-
     async def _play(self) -> None:
         fresh = True  # nothing is playing: the next block need not wait for the last one's end
         while True:
@@ -211,7 +171,7 @@ class WavOutput(io.AudioOutput):
             if late < -_EXACT:
                 await self._pace.sleep(-late)
                 continue  # it may have been paused or cleared in the meantime
-            if fresh or late > _LATE:
+            if fresh or late > LATE:
                 self._next_block = self._pace.now()
             fresh = False
             self._step()
@@ -225,30 +185,23 @@ class WavOutput(io.AudioOutput):
     def _step(self) -> None:
         """Play a block, or report the end of a segment that has none left."""
         segment = self._open[0]
-        size = 2 * round(self._rate * _BLOCK)
+        size = 2 * round(self.rate * BLOCK)
         block = segment.captured[segment.played : segment.played + size]
         if not block:
             self._finish(interrupted=False)
             return
-        self._record(block)
+        self.record(block, self._next_block)
         segment.played += len(block)
-        self._next_block += len(block) / 2 / self._rate
+        self._next_block += len(block) / 2 / self.rate
         if not segment.started:
             segment.started = True
             self.on_playback_started(created_at=time.time())
 
-    def _record(self, block: bytearray) -> None:
-        last = self.heard[-1] if self.heard else None
-        joined = last is not None and last.segment == self._finished
-        if last is None or not joined or abs(last.end - self._next_block) > _BLOCK / 2:
-            self.heard.append(Sound(self._finished, self._next_block, bytearray(), self._rate))
-        self.heard[-1].pcm.extend(block)
-
     def _finish(self, *, interrupted: bool) -> None:
         segment = self._open.popleft()
-        self._finished += 1
+        self.utterance_ended()
         self.on_playback_finished(
-            playback_position=segment.played / 2 / self._rate,
+            playback_position=segment.played / 2 / self.rate,
             interrupted=interrupted,
             synchronized_transcript=self._words_in(segment.captured, segment.played),
         )

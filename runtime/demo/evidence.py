@@ -33,7 +33,7 @@ def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
             why = "not looked at: it depends on the words of the scripted model"
             results.append(Result(expectation.name, None, why))
         else:
-            results.append(check(expectation, take.records))
+            results.append(check(expectation, take.records, take.never_posted))
     results += [part(take) for part in (_understood, _asked_once, _turns, _calls, _audible)]
     return [*results, _replays(take, flow, written), _quiet_log(take)]
 

@@ -46,6 +46,11 @@ class Rule:
     arguments: Mapping[str, Any] = field(factory=dict)
     answer: str = "{result}"
 
+    @property
+    def tokens(self) -> list[str]:
+        """The words that it says, with their spaces."""
+        return re.findall(r"\S+\s*", self.say)
+
 
 @frozen
 class Request:
@@ -108,14 +113,19 @@ class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
         tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
         extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
     ) -> llm.LLMStream:
-        about, reply = self._decide(chat_ctx)
-        shown = f"{reply.say} [{reply.tool}]".strip() if reply.tool else reply.say
-        self.requests.append(Request(self.pace.now(), about, shown))
+        reply = self.answer_to(chat_ctx.items)
         return _ScriptedStream(self, chat_ctx, tools or [], conn_options, reply)
 
-    def _decide(self, chat_ctx: llm.ChatContext) -> tuple[str, Rule]:
+    def answer_to(self, items: Sequence[llm.ChatItem]) -> Rule:
+        """The rule for a request, which is added to `requests`."""
+        about, reply = self._decide(items)
+        shown = f"{reply.say} [{reply.tool}]".strip() if reply.tool else reply.say
+        self.requests.append(Request(self.pace.now(), about, shown))
+        return reply
+
+    def _decide(self, items: Sequence[llm.ChatItem]) -> tuple[str, Rule]:
         results: list[llm.FunctionCallOutput] = []
-        for item in reversed(chat_ctx.items):
+        for item in reversed(items):
             if isinstance(item, llm.FunctionCallOutput):
                 results.insert(0, item)
             elif results and not isinstance(item, llm.FunctionCall):
@@ -156,7 +166,7 @@ class _ScriptedStream(llm.LLMStream):
     async def _run(self) -> None:
         pace = self._model.pace
         await pace.sleep(self._model.first_token + self._reply.thinks)
-        for token in re.findall(r"\S+\s*", self._reply.say):
+        for token in self._reply.tokens:
             self._send(llm.ChoiceDelta(role="assistant", content=token))
             await pace.sleep(self._model.token)
         if self._reply.tool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from attrs import field, frozen
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.console import Console
 from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.fsm.diagram import timeline
 from turnfsm.fsm.journal import Journal, journal_of, read_journal
+from turnfsm.runtime.cli._streams import quiet_logs
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.testing.clock import VirtualTimeError
@@ -26,7 +28,7 @@ from .evidence import judge
 from .folder import OutFolder
 from .pace import Pace
 from .recorder import Recorder
-from .take import Take, hold
+from .take import Take
 from .transcript import transcript
 from .view import Lines, Screen, View
 
@@ -34,10 +36,17 @@ if TYPE_CHECKING:
     from livekit.agents import llm
 
     from .parts import Stack
+    from .stack import SpokenStack
 
 __all__ = ["Settings", "demo"]
 
+Spoken = TypeVar("Spoken", bound="SpokenStack")
+
 INTERRUPTED = 130
+
+_HOSTS = {"livekit": "a TurnSession", "pipecat": "a Pipecat pipeline"}
+
+Hold: TypeAlias = Callable[[Flow, Take, View], Awaitable[None]]
 
 
 @frozen
@@ -49,6 +58,7 @@ class Settings:
     speed: float = 1.0
     text: bool = False
     llm: str = ""
+    host: Literal["livekit", "pipecat"] = "livekit"
     console: Console = field(factory=Console)
 
 
@@ -59,7 +69,7 @@ def demo(settings: Settings) -> int:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.
     """
     flow = load_flow(settings.flow)
-    check_vocabulary(flow, "a TurnSession")
+    check_vocabulary(flow, _HOSTS[settings.host])
     folder = OutFolder(settings.out)
     model = _model(settings.llm)
     folder.open()
@@ -128,10 +138,10 @@ class _Run:
         return INTERRUPTED
 
     async def _main(self) -> None:
-        stack = await self._load()
+        stack, hold = await self._load()
         try:
             try:
-                await hold(stack, self._flow, self._take, self._view)
+                await hold(self._flow, self._take, self._view)
             finally:
                 await self._view.close()
                 audible = self._leave(OutFolder.WAV, stack.write_audio)
@@ -143,23 +153,39 @@ class _Run:
             if self._model is not None:
                 await self._model.aclose()
 
-    async def _load(self) -> Stack:
-        stack: Stack
+    async def _load(self) -> tuple[Stack, Hold]:
+        if self._settings.host == "pipecat":
+            return await self._load_pipeline()
+        from .on_livekit import SessionStack, hold
+
+        stack: SessionStack
         if self._settings.text:
             from .text import TextStack
 
             stack = await TextStack.load(self._pace)
         else:
-            from .script import CONVERSATION, IGNORED, SOUNDS
             from .stack import AudioStack
 
-            self._say("loading the models")
-            # a flow that knows backchannels gets their words
-            ignored = SOUNDS if "backchannel" in self._flow.host_facts else IGNORED
-            stack = await AudioStack.load(self._pace, ignored)
-            await stack.prepare(CONVERSATION)
+            stack = await self._spoken(AudioStack)
         if self._model is not None:
             stack.llm = self._model
+        return stack, partial(hold, stack)
+
+    async def _load_pipeline(self) -> tuple[Stack, Hold]:
+        with quiet_logs():
+            from .pipecat import PipelineStack, hold
+
+        stack = await self._spoken(PipelineStack)
+        return stack, partial(hold, stack)
+
+    async def _spoken(self, kind: type[Spoken]) -> Spoken:
+        from .script import CONVERSATION, IGNORED, SOUNDS
+
+        self._say("loading the models")
+        # a flow that knows backchannels gets their words
+        ignored = SOUNDS if "backchannel" in self._flow.host_facts else IGNORED
+        stack = await kind.load(self._pace, ignored)
+        await stack.prepare(CONVERSATION)
         return stack
 
     def _write(self) -> Sequence[Path]:

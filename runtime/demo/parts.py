@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from attrs import frozen
-from livekit.agents import AgentSession, llm
+from livekit.agents import llm
 
 from .pace import Pace
 from .script import Line
 
-__all__ = ["AudioOutput", "Spoken", "Stack"]
+__all__ = ["AudioOutput", "Speakers", "Spoken", "Stack"]
 
 
 @frozen
@@ -28,12 +28,21 @@ class AudioOutput(Protocol):
     def sounding(self) -> bool:
         """Whether the agent's audio is playing now."""
 
-    def on(self, event: Any, callback: Any) -> Any:
-        """Subscribe to an event of the output."""
+
+class Speakers(Protocol):
+    """What the demo needs of a session."""
+
+    @property
+    def agent_state(self) -> str:
+        """``listening``, ``thinking`` or ``speaking``."""
+
+    @property
+    def user_state(self) -> str:
+        """``listening`` or ``speaking``."""
 
 
 class Stack(Protocol):
-    """The components of one session: `AudioStack` or `TextStack`."""
+    """The components of one conversation: `AudioStack`, `TextStack` or `PipelineStack`."""
 
     pace: Pace
     llm: llm.LLM[Any]
@@ -41,12 +50,6 @@ class Stack(Protocol):
     @property
     def output(self) -> AudioOutput:
         """Where the agent is heard."""
-
-    def options(self) -> dict[str, Any]:
-        """The keyword arguments of the session."""
-
-    def attach(self, session: AgentSession[Any]) -> None:
-        """Attach the microphone and the audio output to the session, before it starts."""
 
     async def prepare(self, lines: tuple[Line, ...]) -> None:
         """Synthesise the lines in advance, so that none is late."""

@@ -1,11 +1,7 @@
 """Waits until a line of the script is due."""
 
-from typing import Any
-
-from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
-
 from .pace import Pace
-from .parts import AudioOutput
+from .parts import AudioOutput, Speakers
 from .script import Cue, Line, When
 
 __all__ = ["Prompter"]
@@ -14,16 +10,17 @@ _LOOK = 0.05  # seconds of conversation between two checks
 
 
 class Prompter:
-    """Watches a session for the situations that the cues of a script name."""
+    """Finds the situations that the cues of a script name.
 
-    def __init__(self, session: AgentSession[Any], output: AudioOutput, pace: Pace) -> None:
+    Whoever runs the session reports tools and utterances to it.
+    """
+
+    def __init__(self, session: Speakers, output: AudioOutput, pace: Pace) -> None:
         self._session = session
         self._output = output
         self._pace = pace
         self._tools: set[str] = set()
         self._answered = True  # an utterance of the agent has begun since the user last spoke
-        session.on("tool_execution_updated", self._note_tool)
-        output.on("playback_started", self._note_answer)
 
     def spoken(self, line: Line) -> None:
         """The user has finished a line. A line with words needs an answer."""
@@ -53,12 +50,14 @@ class Prompter:
                 raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {max_wait:g} s")
             await self._pace.sleep(_LOOK)
 
-    def _note_tool(self, event: ToolExecutionUpdatedEvent) -> None:
-        update = event.update
-        if update.type == "tool_call_started":
-            self._tools.add(update.function_call.call_id)
-        elif update.type == "tool_call_ended":
-            self._tools.discard(update.call_id)
+    def tool_started(self, call_id: str) -> None:
+        """A tool runs."""
+        self._tools.add(call_id)
 
-    def _note_answer(self, _event: object) -> None:
+    def tool_ended(self, call_id: str) -> None:
+        """It has ended."""
+        self._tools.discard(call_id)
+
+    def answer_began(self) -> None:
+        """An utterance of the agent has begun."""
         self._answered = True

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
-
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -46,18 +44,16 @@ class Recorder:
 
 
 class Scribe:
-    """Adds notes about audio and tools to the journal, for the lanes of the timeline."""
+    """Adds notes about audio and tools to the journal, for the lanes of the timeline.
 
-    def __init__(self, session: AgentSession[Any], turn: TurnRuntime, stack: Stack) -> None:
+    Whoever runs the session reports to it.
+    """
+
+    def __init__(self, turn: TurnRuntime, stack: Stack) -> None:
         self._turn = turn
         self._stack = stack
         self._noted = 0  # sounds of the agent
         self._calls: dict[str, tuple[str, str, float]] = {}
-        session.on("tool_execution_updated", self._tool)
-        session.on("user_input_transcribed", self._transcript)
-        session.on("agent_state_changed", self._label)
-        session.on("agent_false_interruption", self._false_interruption)
-        stack.output.on("playback_finished", self._played)
 
     def line(self, line: Line) -> None:
         """The user begins a line."""
@@ -72,14 +68,37 @@ class Scribe:
         """Note what has not ended."""
         self._sounds(cut=True)
         for call_id in list(self._calls):
-            self._ended(call_id, "unfinished")
+            self.tool_ended(call_id, "unfinished")
+
+    def played(self, *, cut: bool) -> None:
+        """An utterance of the agent has ended, or was cut off."""
+        self._sounds(cut=cut)
+
+    def tool_started(self, call_id: str, name: str, arguments: str) -> None:
+        """A tool runs."""
+        self._calls[call_id] = (name, arguments, self._now)
+
+    def tool_ended(self, call_id: str, outcome: str) -> None:
+        """It has ended."""
+        name, arguments, start = self._calls.pop(call_id)
+        known = {"name": name, "arguments": arguments, "call_id": call_id}
+        self._turn.note("tool", **known, start=start, end=self._now, outcome=outcome)
+
+    def transcribed(self, text: str) -> None:
+        """The STT has given a final transcript."""
+        self._turn.note("transcript", text=text)
+
+    def agent_state(self, old: str, new: str) -> None:
+        """The agent state has changed."""
+        self._turn.note("agent_state", old=old, new=new)
+
+    def false_interruption(self, *, resumed: bool) -> None:
+        """A pause was not for words of the user."""
+        self._turn.note("agent_false_interruption", resumed=resumed)
 
     @property
     def _now(self) -> float:
         return round(self._stack.pace.now(), 3)
-
-    def _played(self, event: Any) -> None:
-        self._sounds(cut=event.interrupted)
 
     def _sounds(self, *, cut: bool) -> None:
         sounds = self._stack.heard()
@@ -88,26 +107,3 @@ class Scribe:
             span = {"start": round(sound.start, 3), "end": round(sound.end, 3)}
             last = number == len(fresh)
             self._turn.note("agent_audio", **span, text=sound.text, cut=cut and last)
-
-    def _tool(self, event: ToolExecutionUpdatedEvent) -> None:
-        update = event.update
-        if update.type == "tool_call_started":
-            call = update.function_call
-            self._calls[call.call_id] = (call.name, call.arguments, self._now)
-        elif update.type == "tool_call_ended":
-            self._ended(update.call_id, update.status)
-
-    def _ended(self, call_id: str, outcome: str) -> None:
-        name, arguments, start = self._calls.pop(call_id)
-        known = {"name": name, "arguments": arguments, "call_id": call_id}
-        self._turn.note("tool", **known, start=start, end=self._now, outcome=outcome)
-
-    def _transcript(self, event: Any) -> None:
-        if event.is_final:
-            self._turn.note("transcript", text=event.transcript)
-
-    def _label(self, event: Any) -> None:
-        self._turn.note("agent_state", old=event.old_state, new=event.new_state)
-
-    def _false_interruption(self, event: Any) -> None:
-        self._turn.note("agent_false_interruption", resumed=event.resumed)

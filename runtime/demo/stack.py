@@ -1,4 +1,4 @@
-"""The components of a spoken session: the recorded user, the models, and the WAV to write."""
+"""The components of a spoken conversation: the recorded user, the models, and the WAV to write."""
 
 import asyncio
 from collections.abc import Collection
@@ -16,22 +16,25 @@ from .parts import Spoken
 from .script import FALLBACK, IGNORED, RULES, Line
 from .speech import UserVoice, recording, write_conversation
 from .stt import MoonshineSTT
+from .tape import Tape
 from .transcribe import Transcriber
 from .tts import PiperTTS, PiperVoice
 
-__all__ = ["AudioStack"]
+__all__ = ["AudioStack", "SpokenStack"]
 
 _RECOGNISED = 1.5  # seconds of wall time after which a transcript has come, at any speed
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 
-class AudioStack:
-    """The components of a session whose input is clips, and whose output is recorded.
+class SpokenStack:
+    """The components of a conversation whose input is clips, and whose output is recorded.
 
-    `options()` are the keyword arguments of the session; `attach()` comes before its start,
-    `aclose()` after its end. `transcriber` stays open until then, and can be used for other audio.
-    `false_interruption` is the time for which a pause waits for a transcript, in wall time.
+    `aclose()` comes after its end. `transcriber` stays open until then, and can be used for other
+    audio. `false_interruption` is the time for which a pause waits for a transcript, in wall time.
     """
+
+    tape: Tape
+    """What the output has played."""
 
     def __init__(
         self,
@@ -43,10 +46,10 @@ class AudioStack:
         self.pace = pace
         self.transcriber = transcriber
         self.stt = MoonshineSTT(transcriber, ignore=ignore)
-        self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.rules = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.llm: llm.LLM[Any] = self.rules
         self.tts = PiperTTS(voice)
         self.input = WavInput(pace)
-        self.output = WavOutput(pace, rate=voice.rate, words_in=self.tts.words_in)
         self.false_interruption = max(pace.wall(2.0), _RECOGNISED)
         self._user = UserVoice(voice)
 
@@ -57,6 +60,78 @@ class AudioStack:
         transcriber = await asyncio.to_thread(Transcriber.load)
         voice = await asyncio.to_thread(PiperVoice.load)
         return cls(pace, transcriber, voice, ignore)
+
+    async def prepare(self, lines: tuple[Line, ...]) -> None:
+        """Synthesise the lines without a recording, so that none is late."""
+        for line in lines:
+            if not line.recorded:
+                await asyncio.to_thread(self._user.say, line.text)
+
+    async def say(self, line: Line) -> float:
+        """Speak the line into the microphone. Returns the conversation time of its end."""
+        pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
+        return await self.input.say(pcm)
+
+    def heard(self) -> list[Spoken]:
+        """The agent's audio that was heard so far."""
+        spoken: list[Spoken] = []
+        utterance = -1
+        for sound, text in zip(self.tape.heard, self._texts(), strict=True):
+            last = spoken[-1] if sound.segment == utterance else None
+            if last is not None and (sound.at - last.end < _GAP or not last.text):
+                spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
+            else:
+                spoken.append(Spoken(sound.at, sound.end, text))
+            utterance = sound.segment
+        return spoken
+
+    def write_audio(self, path: Path) -> bool:
+        """Write both voices as a stereo WAV."""
+        write_conversation(path, self.input.track(), self.tape.track())
+        return True
+
+    async def transcribe_back(self) -> list[str]:
+        """The transcript of each utterance of the agent, from its audio."""
+        rate = self.tts.sample_rate
+        return [await self.transcriber.transcribe(pcm, rate) for pcm in self.tape.utterances()]
+
+    def _texts(self) -> list[str]:
+        """The text of each piece of audio. A paused utterance continues where it stopped."""
+        texts: list[str] = []
+        utterance, captured, told = -1, bytearray(), 0
+        for sound in self.tape.heard:
+            if sound.segment != utterance:
+                utterance, captured, told = sound.segment, bytearray(), 0
+            captured += sound.pcm
+            known = self.tts.words_in(captured, len(captured)).split()
+            texts.append(" ".join(known[told:]))
+            told = len(known)
+        return texts
+
+    async def aclose(self) -> None:
+        """Close everything, including the models."""
+        self.input.close()
+        await self.tts.aclose()
+        await self.stt.aclose()
+        await self.transcriber.aclose()
+
+
+class AudioStack(SpokenStack):
+    """The spoken components of a session of LiveKit.
+
+    `options()` are the keyword arguments of the session; `attach()` comes before its start.
+    """
+
+    def __init__(
+        self,
+        pace: Pace,
+        transcriber: Transcriber,
+        voice: PiperVoice,
+        ignore: Collection[str] = IGNORED,
+    ) -> None:
+        super().__init__(pace, transcriber, voice, ignore)
+        self.output = WavOutput(pace, rate=voice.rate, words_in=self.tts.words_in)
+        self.tape = self.output
 
     def options(self) -> dict[str, Any]:
         """The options for an offline, scripted AgentSession at the given pace.
@@ -87,57 +162,7 @@ class AudioStack:
         session.input.audio = self.input
         session.output.audio = self.output
 
-    async def prepare(self, lines: tuple[Line, ...]) -> None:
-        """Synthesise the lines without a recording, so that none is late."""
-        for line in lines:
-            if not line.recorded:
-                await asyncio.to_thread(self._user.say, line.text)
-
-    async def say(self, line: Line) -> float:
-        """Speak the line into the microphone. Returns the conversation time of its end."""
-        pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
-        return await self.input.say(pcm)
-
-    def heard(self) -> list[Spoken]:
-        """The agent's audio that was heard so far."""
-        spoken: list[Spoken] = []
-        utterance = -1
-        for sound, text in zip(self.output.heard, self._texts(), strict=True):
-            last = spoken[-1] if sound.segment == utterance else None
-            if last is not None and (sound.at - last.end < _GAP or not last.text):
-                spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
-            else:
-                spoken.append(Spoken(sound.at, sound.end, text))
-            utterance = sound.segment
-        return spoken
-
-    def write_audio(self, path: Path) -> bool:
-        """Write both voices as a stereo WAV."""
-        write_conversation(path, self.input.track(), self.output.track())
-        return True
-
-    async def transcribe_back(self) -> list[str]:
-        """The transcript of each utterance of the agent, from its audio."""
-        rate = self.tts.sample_rate
-        return [await self.transcriber.transcribe(pcm, rate) for pcm in self.output.utterances()]
-
-    def _texts(self) -> list[str]:
-        """The text of each piece of audio. A paused utterance continues where it stopped."""
-        texts: list[str] = []
-        utterance, captured, told = -1, bytearray(), 0
-        for sound in self.output.heard:
-            if sound.segment != utterance:
-                utterance, captured, told = sound.segment, bytearray(), 0
-            captured += sound.pcm
-            known = self.tts.words_in(captured, len(captured)).split()
-            texts.append(" ".join(known[told:]))
-            told = len(known)
-        return texts
-
     async def aclose(self) -> None:
         """Close everything, including the models."""
-        self.input.close()
         await self.output.aclose()
-        await self.tts.aclose()
-        await self.stt.aclose()
-        await self.transcriber.aclose()
+        await super().aclose()

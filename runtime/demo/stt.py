@@ -10,6 +10,7 @@ from livekit import rtc
 from livekit.agents import APIConnectOptions, LanguageCode, stt, utils
 from livekit.agents.types import NOT_GIVEN, NotGivenOr
 
+from .speech import PCM
 from .transcribe import Transcriber
 from .words import words
 
@@ -61,15 +62,19 @@ class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
         conn_options: APIConnectOptions,
     ) -> stt.SpeechEvent:
         frame = rtc.combine_audio_frames(buffer)
-        began = time.perf_counter()
-        pcm = np.frombuffer(frame.data, np.int16)
-        text = await self._transcriber.transcribe(pcm, frame.sample_rate)
-        ignored = tuple(words(text)) in self._ignore
-        took = time.perf_counter() - began
-        self.recognised.append(Recognised(text, ignored, frame.duration, took))
-        said = stt.SpeechData(language=LanguageCode("en"), text="" if ignored else text)
+        text = await self.hear(np.frombuffer(frame.data, np.int16), frame.sample_rate)
+        said = stt.SpeechData(language=LanguageCode("en"), text=text)
         return stt.SpeechEvent(
             type=stt.SpeechEventType.FINAL_TRANSCRIPT,
             request_id=utils.shortuuid(),
             alternatives=[said],
         )
+
+    async def hear(self, pcm: PCM, rate: int) -> str:
+        """The transcript of an utterance at `rate` Hz; empty if it is ignored."""
+        began = time.perf_counter()
+        text = await self._transcriber.transcribe(pcm, rate)
+        ignored = tuple(words(text)) in self._ignore
+        took = time.perf_counter() - began
+        self.recognised.append(Recognised(text, ignored, len(pcm) / rate, took))
+        return "" if ignored else text

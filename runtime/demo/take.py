@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
 from livekit.agents import llm
 
-from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit.session import TurnSession
-
 from .parts import Stack
 from .prompter import Prompter
 from .recorder import Recorder, Scribe
-from .robot import Robot
 from .script import CONVERSATION, Cue, Line, When
-from .view import View
 
-__all__ = ["Take", "hold"]
+__all__ = ["Take", "converse"]
 
 _MAX_WAIT = 30.0  # seconds of conversation within which the situation for a line occurs
 _OCCASION = 12.0  # the same if it may never occur
@@ -32,6 +27,7 @@ class Take:
     recorder: Recorder
     scripted: bool
     model: llm.LLM[Any] | None = None
+    never_posted: Collection[str] = ()  # triggers that this host has no occasion for
     history: Sequence[Any] = ()
     position: int = 0
     stopped: str = ""  # why it did not finish
@@ -70,30 +66,8 @@ class Take:
         ]
 
 
-async def hold(stack: Stack, flow: Flow, take: Take, view: View) -> None:
-    """Play all lines of the user to a session that the flow governs."""
-    take.model = stack.llm
-    session: TurnSession[Any] = TurnSession(
-        **stack.options(), flow=flow, sinks=[take.recorder], proof="warn"
-    )
-    stack.attach(session)
-    take.recorder.align(session.turn)
-    scribe = Scribe(session, session.turn, stack)
-    robot = Robot(stack.pace)
-    view.attach(session.turn, stack.pace)
-    try:
-        await session.start(robot)
-        await _converse(take, stack, scribe, Prompter(session, stack.output, stack.pace))
-    except TimeoutError as error:
-        take.stopped = str(error)
-    finally:
-        scribe.finish()
-        take.history = list(session.history.items)
-        await session.aclose()
-        take.position = robot.position
-
-
-async def _converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter) -> None:
+async def converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter) -> None:
+    """Play all lines of the user, each when it is due."""
     for line in CONVERSATION:
         if take.scripted:
             await prompter.wait_for(line.cue, max_wait=_MAX_WAIT)

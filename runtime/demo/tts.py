@@ -1,7 +1,7 @@
 """Piper as LiveKit's TTS, and its voice for other uses."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Self
 
@@ -97,7 +97,17 @@ class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
     def synthesize(
         self, text: str, *, conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS
     ) -> tts.ChunkedStream:
-        return _PiperStream(self, text, conn_options, self._worker)
+        return _PiperStream(self, text, conn_options)
+
+    async def speak(self, text: str) -> AsyncGenerator[bytes, None]:
+        """The samples of each sentence."""
+        loop = asyncio.get_running_loop()
+        whole = b""
+        sentences = self.voice.sentences(text)
+        while (pcm := await loop.run_in_executor(self._worker, next, sentences, None)) is not None:
+            whole += pcm.tobytes()
+            yield pcm.tobytes()
+        self.remember(text, whole)
 
     def words_in(self, captured: bytes | bytearray, played: int) -> str:
         """The text in the first `played` bytes of samples of this voice."""
@@ -127,16 +137,9 @@ class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
 
 
 class _PiperStream(tts.ChunkedStream):
-    def __init__(
-        self,
-        piper: PiperTTS,
-        text: str,
-        conn_options: APIConnectOptions,
-        worker: ThreadPoolExecutor,
-    ) -> None:
+    def __init__(self, piper: PiperTTS, text: str, conn_options: APIConnectOptions) -> None:
         super().__init__(tts=piper, input_text=text, conn_options=conn_options)
         self._piper = piper
-        self._worker = worker
 
     async def _run(self, output_emitter: tts.AudioEmitter) -> None:
         output_emitter.initialize(
@@ -145,11 +148,6 @@ class _PiperStream(tts.ChunkedStream):
             num_channels=1,
             mime_type="audio/pcm",
         )
-        loop = asyncio.get_running_loop()
-        whole = b""
-        sentences = self._piper.voice.sentences(self._input_text)
-        while (pcm := await loop.run_in_executor(self._worker, next, sentences, None)) is not None:
-            whole += pcm.tobytes()
-            output_emitter.push(pcm.tobytes())
-        self._piper.remember(self._input_text, whole)
+        async for pcm in self._piper.speak(self._input_text):
+            output_emitter.push(pcm)
         output_emitter.flush()

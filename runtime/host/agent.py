@@ -73,6 +73,7 @@ class Host:
         """The session starts."""
         self.conductor.start()
         self.conductor.started()
+        self.conductor.speech.agent_state_wanted("listening", self.publish)
 
     def close(self) -> None:
         """The session starts to close: no turn is answered from now on."""
@@ -248,7 +249,10 @@ class Host:
             reply.end()
             return
         reply.continues = reply.failed = False
-        await self.run_step(reply, conductor.speech.floor_taken(self, reply, self.output))
+        step = conductor.speech.floor_taken(self, reply, self.output)
+        if asks:
+            conductor.speech.agent_state_wanted("thinking", self.publish)
+        await self.run_step(reply, step)
 
     # -- the ports
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+import attrs
 from pipecat.frames.frames import (
     DataFrame,
     EndWorkerFrame,
@@ -35,7 +36,16 @@ from .hearing import Hearing
 from .output import Tap
 from .requests import Names, request, text_of
 
-__all__ = ["PipecatAgent", "StepEnd"]
+__all__ = ["AgentStateChanged", "PipecatAgent", "StepEnd"]
+
+
+@attrs.frozen
+class AgentStateChanged:
+    """The agent state has changed, from ``old`` to ``new``: listening, thinking or speaking."""
+
+    old: str
+    new: str
+
 
 Push = Callable[[Frame], Coroutine[Any, Any, None]]
 
@@ -80,7 +90,7 @@ class PipecatAgent(Host):
         settings: Settings,
         tap: Tap,
         take: Callable[[Turn], Coroutine[Any, Any, None]],
-        on_report: Callable[[Report], None] | None,
+        on_report: Callable[[Report | AgentStateChanged], None] | None,
     ) -> None:
         super().__init__()
         self.settings, self.output = settings, tap
@@ -183,7 +193,14 @@ class PipecatAgent(Host):
         """Do nothing: Pipecat itself adds the cancellation to the context."""
         self.conductor.tools.late_result(Result(call, empty=True))
 
-    def report(self, report: Report) -> None:
+    def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
+        """Publish the agent state."""
+        old = self.agent_state
+        super().publish(state, heard, at)
+        if state != old:
+            self.report(AgentStateChanged(old, state))
+
+    def report(self, report: Report | AgentStateChanged) -> None:
         """Notify the application."""
         if self._on_report is not None:
             self._on_report(report)

@@ -32,6 +32,7 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import Store
 from turnfsm.runtime.turn import TurnRuntime
 
+from .agent import AgentStateChanged
 from .calls import Handler
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 from .output import Tap
@@ -61,7 +62,8 @@ class TurnGovernor:
         posts: The triggers of a flow of your own that you post yourself, with ``turn.post(...)``.
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
             ``off`` does not check.
-        on_report: Called with a `TurnLimitReached`, a `TurnWaitsLong` or a `FalseInterruption`.
+        on_report: Called with an `AgentStateChanged`, a `FalseInterruption`, a `TurnLimitReached`
+            or a `TurnWaitsLong`.
         store: Where the conversation is saved, so that another worker can continue it: a path, the
             address of a database, or a store.
         session_id: The name under which the other worker finds it.
@@ -94,7 +96,7 @@ class TurnGovernor:
         actions: object | None = None,
         posts: Iterable[str] = (),
         proof: Proof = "require",
-        on_report: Callable[[Report], None] | None = None,
+        on_report: Callable[[Report | AgentStateChanged], None] | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
     ) -> None:

@@ -23,7 +23,7 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
 
-from .agent import PipecatAgent
+from .agent import AgentStateChanged, PipecatAgent
 from .hearing import OWNER, Hearing
 from .output import Tap
 from .stored_messages import StoredMessages, messages_of_calls, restore_messages, turn_of
@@ -56,7 +56,7 @@ class PipecatSession:
         *,
         actions: object | None,
         sinks: Iterable[Sink],
-        on_report: Callable[[Report], None] | None,
+        on_report: Callable[[Report | AgentStateChanged], None] | None,
         store: Store | str | Path | None,
         session_id: str | None,
     ) -> None:

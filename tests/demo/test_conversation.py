@@ -13,6 +13,7 @@ import pytest
 from attrs import define, field
 from livekit.agents import AgentFalseInterruptionEvent, AgentSession
 
+from turnfsm.runtime.demo.on_livekit import prompter_of
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.robot import Robot
@@ -60,7 +61,7 @@ async def converse(stack: AudioStack) -> Outcome:
     session.on("agent_false_interruption", note)
     stack.attach(session)
     await session.start(robot)
-    await perform(LINES, Prompter(session, stack.output, stack.pace), stack, outcome)
+    await perform(LINES, prompter_of(session, stack.output, stack.pace), stack, outcome)
     await session.aclose()
     replies = [item for item in session.history.messages() if item.role == "assistant"]
     outcome.said = [item.text_content or "" for item in replies]

@@ -144,6 +144,16 @@ def test_command_ends_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixt
     assert ended.value.code == 2
 
 
+@pytest.mark.parametrize("option", [["--text"], ["--llm", "openai/gpt-4.1"]])
+def test_on_pipecat_the_conversation_is_spoken_by_a_script(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command(["demo", "--host", "pipecat", *option, "--out", str(tmp_path / "out")])
+    assert ended.value.code == 2
+    assert f"leave {option[0]} out" in capsys.readouterr().err
+
+
 def test_interrupt_keeps_what_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in mid-conversation: exit 130, and the evidence so far is there."""
     show = Lines.show

@@ -15,9 +15,10 @@ from turnfsm.runtime.demo.checks import check
 from turnfsm.runtime.demo.evidence import judge
 from turnfsm.runtime.demo.expected import EXPECTED, Expectation, Mark
 from turnfsm.runtime.demo.llm import Request, RuleLLM
+from turnfsm.runtime.demo.on_livekit import hold
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.recorder import Recorder
-from turnfsm.runtime.demo.take import Take, hold
+from turnfsm.runtime.demo.take import Take
 from turnfsm.runtime.demo.text import TextStack
 from turnfsm.runtime.demo.view import Lines
 from turnfsm.runtime.testing.clock import run
@@ -86,6 +87,17 @@ def test_every_required_record_is_required(expectation: Expectation, good: Take)
         result = check(expectation, left)
         assert result.ok is False
         assert "missing" in result.evidence
+
+
+def test_a_trigger_that_the_host_never_posts_is_not_expected(good: Take) -> None:
+    """The rest of its part still is."""
+    name = "preemptive_generation"
+    expectation = next(e for e in EXPECTED if any(mark.what == name for mark in e.order))
+    left = [record for record in good.records if record.get("trigger") != name]
+    assert check(expectation, left).ok is False
+    assert check(expectation, left, {name}).ok
+    unheard = [record for record in left if record.get("note") != "agent_audio"]
+    assert check(expectation, unheard, {name}).ok is False
 
 
 @pytest.mark.parametrize("expectation", [e for e in EXPECTED if e.never], ids=lambda e: e.name)

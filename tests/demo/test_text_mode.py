@@ -7,8 +7,8 @@ import time
 import pytest
 from livekit.agents import AgentSession
 
+from turnfsm.runtime.demo.on_livekit import prompter_of
 from turnfsm.runtime.demo.pace import Pace
-from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.robot import Robot
 from turnfsm.runtime.demo.script import CONVERSATION, Cue, When
 from turnfsm.runtime.demo.text import TextStack
@@ -23,7 +23,7 @@ async def converse() -> tuple[list[str], list[str], int]:
     robot = Robot(stack.pace)
     session: AgentSession[None] = AgentSession(**stack.options())
     stack.attach(session)
-    prompter = Prompter(session, stack.output, stack.pace)
+    prompter = prompter_of(session, stack.output, stack.pace)
     await session.start(robot)
     for line in CONVERSATION:
         await prompter.wait_for(line.cue)
@@ -64,7 +64,7 @@ def long_answer(heard: list[str]) -> str:
 def test_needs_no_model() -> None:
     """Neither the STT nor the TTS is imported for a typed conversation."""
     script = (
-        "import sys; import turnfsm.runtime.demo.text, turnfsm.runtime.demo.prompter; "
+        "import sys; import turnfsm.runtime.demo.text, turnfsm.runtime.demo.on_livekit; "
         "sys.exit(any(m in sys.modules for m in ('moonshine_voice', 'piper', 'onnxruntime')))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

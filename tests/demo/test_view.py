@@ -6,9 +6,10 @@ import re
 from rich.console import Console
 
 from turnfsm.fsm import load_flow
+from turnfsm.runtime.demo.on_livekit import hold
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.recorder import Recorder
-from turnfsm.runtime.demo.take import Take, hold
+from turnfsm.runtime.demo.take import Take
 from turnfsm.runtime.demo.text import TextStack
 from turnfsm.runtime.demo.view import Screen
 from turnfsm.runtime.testing.clock import run

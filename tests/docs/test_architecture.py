@@ -10,7 +10,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 FRAMEWORKS = ("livekit", "pipecat")
 MAY_USE_LIVEKIT = ("livekit", "demo", "testing", "cli")
-FOR_EACH = ("compare", "testing")  # they have a folder for each framework
+FOR_EACH = ("compare", "demo", "testing")  # they have a folder for each framework, or for one more
 
 
 def imports(path: Path) -> set[str]:

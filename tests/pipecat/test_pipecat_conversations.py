@@ -14,6 +14,8 @@ from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurn
 from pipecat_stage import Stage, brief
 
 from turnfsm import load_flow
+from turnfsm.host import FalseInterruption
+from turnfsm.pipecat import AgentStateChanged
 from turnfsm.runtime.compare.pipecat.talks import (
     ANSWER,
     COUNT,
@@ -30,6 +32,16 @@ from turnfsm.runtime.compare.pipecat.talks import (
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategies, said
 
 
+def agent_states(stage: Stage) -> list[str]:
+    """The agent states that were reported."""
+    return [told.new for told in stage.told if isinstance(told, AgentStateChanged)]
+
+
+def others(stage: Stage) -> list[object]:
+    """What else was reported."""
+    return [told for told in stage.told if not isinstance(told, AgentStateChanged)]
+
+
 def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:
     stage = Stage(orders, look_up(1.0)).play(asks_again(6.0))
     question = ["listening", "thinking", "tool_running", "thinking", "speaking"]
@@ -38,14 +50,31 @@ def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:
     assert stage.heard == f"Your order is on its way and will {PRICE}"
     assert stage.context.messages[-1] == {"role": "assistant", "content": PRICE}
     assert stage.user_turns == {"replied": 2}
-    assert stage.told == []
+    assert others(stage) == []
+
+
+def test_the_agent_state_is_thinking_while_the_model_generates_a_reply() -> None:
+    changes = agent_states(Stage(counts).play(coughs_at(20.0)))
+    assert changes == ["thinking", "speaking", "listening"]
+
+
+def test_the_agent_state_is_thinking_while_a_tool_runs() -> None:
+    changes = agent_states(Stage(orders, look_up(1.0)).play(asks_again(20.0), seconds=15.0))
+    assert changes == ["thinking", "speaking", "listening"]
+
+
+def test_the_agent_state_of_a_text_that_no_model_generates_is_never_thinking() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.pushes(f.TTSSpeakFrame("Good morning."))
+
+    assert agent_states(Stage(orders).play(script)) == ["speaking", "listening"]
 
 
 def test_a_false_interruption_is_resumed() -> None:
     stage = Stage(counts).play(coughs_at(4.5))
     assert stage.heard == COUNT
     assert len(stage.requests) == 1
-    assert [type(told).__name__ for told in stage.told] == ["FalseInterruption"]
+    assert others(stage) == [FalseInterruption()]
     assert "paused" in stage.states
 
 
@@ -153,7 +182,7 @@ def test_too_few_words_do_not_interrupt_and_belong_to_no_turn() -> None:
     stage = Stage(counts, strategies=strategies).play(script)
     assert stage.heard == f"{COUNT} You said please stop that now."
     assert stage.user_turns == {"replied": 2}
-    assert stage.told == []
+    assert others(stage) == []
 
 
 def test_a_user_who_is_muted_while_they_speak_does_not_hold_the_agent_up() -> None:

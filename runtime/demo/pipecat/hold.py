@@ -1,0 +1,217 @@
+"""The conversation in a governed Pipecat pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
+
+from attrs import frozen
+from loguru import logger
+from pipecat.audio.vad.silero import SileroVADAnalyzer
+from pipecat.audio.vad.vad_analyzer import VADParams
+from pipecat.frames.frames import ErrorFrame
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.services.llm_service import FunctionCallParams
+from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_start import VADUserTurnStartStrategy
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+
+from turnfsm.fsm import Flow
+from turnfsm.runtime.conversation.ports import FalseInterruption, Report
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.prompter import Prompter
+from turnfsm.runtime.demo.recorder import Scribe
+from turnfsm.runtime.demo.robot import Robot
+from turnfsm.runtime.demo.script import IGNORED
+from turnfsm.runtime.demo.stack import SpokenStack
+from turnfsm.runtime.demo.take import Take, converse
+from turnfsm.runtime.demo.transcribe import Transcriber
+from turnfsm.runtime.demo.tts import PiperVoice
+from turnfsm.runtime.demo.view import View
+from turnfsm.runtime.pipecat.agent import AgentStateChanged
+from turnfsm.runtime.pipecat.governor import TurnGovernor
+
+from .parts import (
+    Loudspeaker,
+    Microphone,
+    Model,
+    Moonshine,
+    PacedTape,
+    Piper,
+    items_of,
+)
+
+__all__ = ["PipelineStack", "hold"]
+
+NEVER_POSTED = frozenset({"preemptive_generation"})
+"""The governor makes no speculative request, so nothing proposes one."""
+
+
+class PipelineStack(SpokenStack):
+    """The spoken components of a pipeline."""
+
+    def __init__(
+        self,
+        pace: Pace,
+        transcriber: Transcriber,
+        voice: PiperVoice,
+        ignore: Collection[str] = IGNORED,
+    ) -> None:
+        super().__init__(pace, transcriber, voice, ignore)
+        self.output = PacedTape(pace, voice.rate)
+        self.tape = self.output
+
+    def vad(self) -> SileroVADAnalyzer:
+        """The VAD; its durations count audio, which is already faster."""
+        params = VADParams(confidence=0.5, start_secs=0.1, stop_secs=0.3, min_volume=0.0)
+        return SileroVADAnalyzer(params=params)
+
+    def user(self) -> LLMUserAggregatorParams:
+        """The user aggregator's parameters; their delays count wall time."""
+        strategies = UserTurnStrategies(
+            start=[VADUserTurnStartStrategy()],
+            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=self.pace.wall(0.5))],
+        )
+        return LLMUserAggregatorParams(
+            vad_analyzer=self.vad(),
+            user_turn_strategies=strategies,
+            user_turn_stop_timeout=self.false_interruption,
+        )
+
+
+@frozen
+class _Speakers:
+    governor: TurnGovernor
+    stt: Moonshine
+
+    @property
+    def agent_state(self) -> str:
+        return self.governor.agent_state
+
+    @property
+    def user_state(self) -> str:
+        return "speaking" if self.stt.user_speaks else "listening"
+
+
+async def hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> None:
+    """Play all lines of the user to a pipeline that the flow governs."""
+    with _logged(take.log):
+        await _hold(stack, flow, take, view)
+
+
+async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> None:
+    take.model, take.never_posted = stack.llm, NEVER_POSTED
+    known = flow.timers.keys() & {"false_interruption"}
+    governor = TurnGovernor(
+        flow,
+        timers=dict.fromkeys(known, stack.false_interruption),
+        sinks=[take.recorder],
+        proof="warn",
+        on_report=lambda report: _reported(report, scribe),
+    )
+    scribe = Scribe(governor.turn, stack)
+    stt = Moonshine(stack.stt, scribe.transcribed, stack.pace.wall(0.5))
+    prompter = Prompter(_Speakers(governor, stt), stack.output, stack.pace)
+    robot, context = Robot(stack.pace), LLMContext()
+    worker = _worker(governor, stack, stt, context, robot, scribe, prompter)
+    started = asyncio.Event()
+
+    async def note_start(*_: object) -> None:
+        started.set()
+
+    async def note_error(_: object, frame: ErrorFrame) -> None:
+        take.log.append(f"ERROR pipecat: {frame.error}")
+
+    worker.add_event_handler("on_pipeline_started", note_start)
+    worker.add_event_handler("on_pipeline_error", note_error)
+    runner = WorkerRunner(handle_sigint=False)
+    await runner.add_workers(worker)
+    take.recorder.align(governor.turn)
+    view.attach(governor.turn, stack.pace)
+    running = asyncio.ensure_future(runner.run())
+    try:
+        await started.wait()
+        await converse(take, stack, scribe, prompter)
+    except TimeoutError as error:
+        take.stopped = str(error)
+    finally:
+        scribe.finish()
+        take.history = items_of(context.messages)
+        await worker.cancel()
+        await running
+        take.position = robot.position
+
+
+def _worker(
+    governor: TurnGovernor,
+    stack: PipelineStack,
+    stt: Moonshine,
+    context: LLMContext,
+    robot: Robot,
+    scribe: Scribe,
+    prompter: Prompter,
+) -> PipelineWorker:
+    model, tape = Model(stack.rules), stack.output
+    for name, tool in (("drive", robot.drive), ("find_parcel", robot.find_parcel)):
+        governor.register_function(model, name, _handler(tool, scribe, prompter))
+    params = TransportParams(audio_out_enabled=True, audio_out_sample_rate=tape.rate)
+    speaker = Loudspeaker(
+        governor.transport(params),
+        tape,
+        prompter.answer_began,
+        lambda cut: scribe.played(cut=cut),
+    )
+    pair = LLMContextAggregatorPair(context, user_params=governor.user(stack.user()))
+    before = [Microphone(stack.input), stt, pair.user()]
+    behind = [model, Piper(stack.tts), speaker, pair.assistant()]
+    pipeline = Pipeline(governor.processors([*before, *behind]))
+    return PipelineWorker(pipeline, cancel_on_idle_timeout=False, enable_rtvi=False)
+
+
+def _handler(
+    tool: Callable[..., Awaitable[str]], scribe: Scribe, prompter: Prompter
+) -> Callable[[FunctionCallParams], Awaitable[None]]:
+    async def handler(params: FunctionCallParams) -> None:
+        id, outcome = params.tool_call_id, "failed"
+        scribe.tool_started(id, params.function_name, json.dumps(dict(params.arguments)))
+        prompter.tool_started(id)
+        try:
+            result = await tool(**params.arguments)
+            outcome = "done"
+        finally:
+            scribe.tool_ended(id, outcome)
+            prompter.tool_ended(id)
+        await params.result_callback(result)
+
+    return handler
+
+
+def _reported(report: Report | AgentStateChanged, scribe: Scribe) -> None:
+    if isinstance(report, AgentStateChanged):
+        scribe.agent_state(report.old, report.new)
+    elif isinstance(report, FalseInterruption):
+        scribe.false_interruption(resumed=True)
+
+
+@contextmanager
+def _logged(log: list[str]) -> Iterator[None]:
+    """Collect Pipecat's warnings and errors."""
+    logger.remove()
+    form = "{level} {name}: {message}"
+    keeper = logger.add(
+        lambda message: log.append(str(message).strip()), level="WARNING", format=form
+    )
+    try:
+        yield
+    finally:
+        logger.remove(keeper)

@@ -1,0 +1,256 @@
+"""The demo's parts as processors of Pipecat: microphone, STT, model, TTS and audio output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from pipecat.frames.frames import (
+    BotStartedSpeakingFrame,
+    BotStoppedSpeakingFrame,
+    CancelFrame,
+    EndFrame,
+    Frame,
+    InputAudioRawFrame,
+    InterruptionFrame,
+    LLMContextFrame,
+    LLMFullResponseEndFrame,
+    LLMFullResponseStartFrame,
+    LLMTextFrame,
+    OutputAudioRawFrame,
+    StartFrame,
+    TranscriptionFrame,
+    TTSAudioRawFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.processors.aggregators import async_tool_messages
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
+from pipecat.services.settings import LLMSettings, STTSettings, TTSSettings
+from pipecat.services.stt_service import SegmentedSTTService
+from pipecat.services.tts_service import TTSService
+from pipecat.transports.base_input import BaseInputTransport
+from pipecat.transports.base_output import BaseOutputTransport
+from pipecat.transports.base_transport import TransportParams
+
+from turnfsm.runtime.demo.audio import WavInput
+from turnfsm.runtime.demo.items import call, message, output
+from turnfsm.runtime.demo.llm import RuleLLM
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.speech import RATE
+from turnfsm.runtime.demo.stt import MoonshineSTT
+from turnfsm.runtime.demo.tape import LATE, Tape
+from turnfsm.runtime.demo.tts import PiperTTS
+
+__all__ = ["Loudspeaker", "Microphone", "Model", "Moonshine", "PacedTape", "Piper", "items_of"]
+
+_CHUNK = 2 * 480  # bytes, 30 ms: each is a step of every processor, at any speed
+_GAP = 0.1  # seconds; the output is silent if nothing was played for longer
+
+
+class PacedTape(Tape):
+    """Takes as long for audio as it lasts, and records it."""
+
+    def __init__(self, pace: Pace, rate: int) -> None:
+        super().__init__(rate)
+        self._pace, self._until = pace, 0.0
+
+    @property
+    def sounding(self) -> bool:
+        """Whether audio is playing now."""
+        return bool(self.heard) and self._pace.now() < self._until + _GAP
+
+    async def play(self, audio: bytes) -> None:
+        """Play it, after what was played before."""
+        now = self._pace.now()
+        if now - self._until > LATE:
+            self._until = now
+        self.record(audio, self._until)
+        self._until += len(audio) / 2 / self.rate
+        await self._pace.sleep(self._until - now)
+
+
+class Microphone(BaseInputTransport):
+    """Passes on what the user's microphone picks up."""
+
+    def __init__(self, wav: WavInput) -> None:
+        super().__init__(TransportParams(audio_in_enabled=True, audio_in_sample_rate=RATE))
+        self._wav, self._listening = wav, None
+
+    async def start(self, frame: StartFrame) -> None:
+        await super().start(frame)
+        await self.set_transport_ready(frame)
+        self._listening = self.create_task(self._listen())
+
+    async def stop(self, frame: EndFrame) -> None:
+        await self._stop_listening()
+        await super().stop(frame)
+
+    async def cancel(self, frame: CancelFrame) -> None:
+        await self._stop_listening()
+        await super().cancel(frame)
+
+    async def _listen(self) -> None:
+        audio = bytearray()
+        async for frame in self._wav:
+            audio += bytes(frame.data)
+            if len(audio) >= _CHUNK:
+                await self.push_audio_frame(InputAudioRawFrame(bytes(audio), RATE, 1))
+                audio.clear()
+
+    async def _stop_listening(self) -> None:
+        if self._listening is not None:
+            await self.cancel_task(self._listening)
+            self._listening = None
+
+
+class Moonshine(SegmentedSTTService):
+    """Transcribes each utterance that the VAD finds.
+
+    Attributes:
+        user_speaks: The VAD hears the user.
+    """
+
+    def __init__(self, stt: MoonshineSTT, heard: Callable[[str], None], latency: float) -> None:
+        settings = STTSettings(model=stt.model, language="en")
+        super().__init__(sample_rate=RATE, ttfs_p99_latency=latency, settings=settings)
+        self._stt, self._heard = stt, heard
+        self.user_speaks = False
+
+    @property
+    def wants_wav_segments(self) -> bool:
+        return False
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        if isinstance(frame, VADUserStartedSpeakingFrame | VADUserStoppedSpeakingFrame):
+            self.user_speaks = isinstance(frame, VADUserStartedSpeakingFrame)
+        await super().process_frame(frame, direction)
+
+    async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
+        text = await self._stt.hear(np.frombuffer(audio, np.int16), RATE)
+        if text:
+            self._heard(text)
+            yield TranscriptionFrame(text, "user", "")
+
+
+class Model(LLMService):
+    """Replies by the rules of the demo."""
+
+    def __init__(self, rules: RuleLLM) -> None:
+        unsupported = dict.fromkeys(f.name for f in fields(LLMSettings) if f.name != "extra")
+        super().__init__(settings=LLMSettings(**{**unsupported, "model": rules.model}))
+        self._rules, self._calls = rules, 0
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if not isinstance(frame, LLMContextFrame):
+            await self.push_frame(frame, direction)
+            return
+        reply = self._rules.answer_to(items_of(frame.context.messages))
+        sleep = self._rules.pace.sleep
+        await self.push_frame(LLMFullResponseStartFrame())
+        try:
+            await sleep(self._rules.first_token + reply.thinks)
+            for token in reply.tokens:
+                await self.push_frame(LLMTextFrame(token))
+                await sleep(self._rules.token)
+            if reply.tool:
+                self._calls += 1
+                id, arguments = f"call_{self._calls}", dict(reply.arguments)
+                call = FunctionCallFromLLM(reply.tool, id, arguments, frame.context)
+                await self.run_function_calls([call])
+        finally:
+            await self.push_frame(LLMFullResponseEndFrame())
+
+
+class Piper(TTSService):
+    """The agent's voice."""
+
+    def __init__(self, tts: PiperTTS) -> None:
+        super().__init__(
+            push_start_frame=True,
+            push_stop_frames=True,
+            sample_rate=tts.sample_rate,
+            settings=TTSSettings(model=tts.model, voice=tts.model, language="en"),
+        )
+        self._tts = tts
+
+    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
+        async for pcm in self._tts.speak(text):
+            yield TTSAudioRawFrame(pcm, self._tts.sample_rate, 1, context_id=context_id)
+
+
+class Loudspeaker(BaseOutputTransport):
+    """Plays audio to a tape.
+
+    Args:
+        params: The transport's parameters.
+        tape: Where it is recorded.
+        began: Called when an utterance begins.
+        ended: Called when it has ended, with whether an interruption has cut it off.
+    """
+
+    def __init__(
+        self,
+        params: TransportParams,
+        tape: PacedTape,
+        began: Callable[[], None],
+        ended: Callable[[bool], None],
+    ) -> None:
+        super().__init__(params)
+        self._tape, self._began, self._ended = tape, began, ended
+        self._speaks = self._cut = False
+
+    async def start(self, frame: StartFrame) -> None:
+        await super().start(frame)
+        await self.set_transport_ready(frame)
+
+    async def write_audio_frame(self, frame: OutputAudioRawFrame) -> bool:
+        await self._tape.play(frame.audio)
+        return True
+
+    async def push_frame(
+        self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM
+    ) -> None:
+        if direction is FrameDirection.DOWNSTREAM:
+            self._note(frame)
+        await super().push_frame(frame, direction)
+
+    def _note(self, frame: Frame) -> None:
+        match frame:
+            case BotStartedSpeakingFrame():
+                self._speaks, self._cut = True, False
+                self._began()
+            case InterruptionFrame():
+                self._cut = self._speaks
+            case BotStoppedSpeakingFrame():
+                self._speaks = False
+                self._tape.utterance_ended()
+                self._ended(self._cut)
+
+
+def items_of(messages: Sequence[Any]) -> list[Any]:
+    """Messages of Pipecat as the items that the demo's model and its checks read."""
+    calls = {c["id"]: c["function"] for m in messages for c in m.get("tool_calls") or ()}
+    return [item for one in messages for item in _items(one, calls)]
+
+
+def _items(one: Mapping[str, Any], calls: Mapping[str, Any]) -> Iterator[Any]:
+    role, content = one["role"], str(one.get("content") or "")
+    told = async_tool_messages.parse_message(one)
+    if role in ("user", "assistant") and content:
+        yield message(role, content)
+    for made in one.get("tool_calls") or ():
+        yield call(made["id"], made["function"]["name"], made["function"]["arguments"])
+    if told is not None and told.kind == "final":
+        yield _output(told.tool_call_id, told.result or "", calls)
+    elif told is None and role == "tool":
+        yield _output(one["tool_call_id"], content, calls)
+
+
+def _output(id: str, result: str, calls: Mapping[str, Any]) -> Any:
+    return output(id, calls[id]["name"], str(json.loads(result)))
