@@ -11,7 +11,7 @@ from turnfsm.fsm.metrics.figures import Figures, Summary, measure, summarize
 from turnfsm.fsm.metrics.follower import values_of
 from turnfsm.fsm.metrics.measurements import INSTRUMENTS, Instrument, Measurement, measurements_of
 from turnfsm.fsm.metrics.panel import Panel, PanelCounts, Tick, panel
-from turnfsm.fsm.metrics.report import report_html, report_json, report_markdown, report_text
+from turnfsm.fsm.metrics.report import report
 from turnfsm.fsm.metrics.speech import ticks_of
 from turnfsm.fsm.metrics.values import (
     CAUSES,
@@ -64,10 +64,7 @@ __all__ = [
     "measure",
     "measurements_of",
     "panel",
-    "report_html",
-    "report_json",
-    "report_markdown",
-    "report_text",
+    "report",
     "summarize",
     "ticks_of",
     "values_of",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Literal
 
 import attrs
@@ -12,13 +13,14 @@ from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, replay
 from turnfsm.fsm.load.loader import load_flow
 from turnfsm.fsm.metrics.figures import measure
-from turnfsm.fsm.metrics.panel import TICK, Panel, Tick, panel
+from turnfsm.fsm.metrics.panel import Panel, Tick, panel
+from turnfsm.fsm.metrics.speech import sampled
 from turnfsm.fsm.metrics.values import Silence
 
 from .decisions import broken_in, decided, otherwise_in
 from .events import Recording
 from .evidence import Evidence
-from .facts import Facts, Span, facts_of
+from .facts import Facts, facts_of
 from .outages import outages_in
 from .rules import AuditFinding, findings_in, unjudged
 
@@ -59,7 +61,7 @@ class Audit:
             properties of its flow.
         broken: For a journal: the first entry that the flow decides differently, as a sentence.
         silences: The silences of more than 2 s.
-        panel: The panel of tau-voice.
+        ticks: Who spoke when, for the panel.
         spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
         end: When the session ends.
         unjudged: What such a file does not say, each with the letters or properties that are not
@@ -71,11 +73,16 @@ class Audit:
     findings: tuple[AuditFinding, ...]
     broken: tuple[str, ...]
     silences: tuple[Gap, ...]
-    panel: Panel
+    ticks: tuple[Tick, ...] = attrs.field(repr=False, default=())
     spans: Mapping[str, tuple[tuple[float, float], ...]] = attrs.field(factory=dict)
     end: float = 0.0
     unjudged: tuple[str, ...] = ()
     scores: Mapping[str, float] = attrs.field(factory=dict)
+
+    @cached_property
+    def panel(self) -> Panel:
+        """The panel of tau-voice."""
+        return panel([self.ticks])
 
     @property
     def right(self) -> bool:
@@ -109,17 +116,18 @@ def audit_recording(
         True
     """
     facts = facts_of(recording)
-    ticks = recording.ticks or _ticks(facts)
     findings = decided(findings_in(facts), recording, flow or load_flow("turn"))
     lanes = {"user": facts.user, "agent": facts.heard}
     spans = {name: tuple((s.start, s.end) for s in lane) for name, lane in lanes.items()}
+    both = zip(*(sampled(spans[name], recording.end) for name in lanes), strict=True)
+    ticks = recording.ticks or tuple(Tick(*who) for who in both)
     spans["tools"] = tuple((c.started, c.ended or recording.end) for c in facts.calls)
     return Audit(
         of,
         findings,
         (),
         tuple(_gaps(facts)),
-        panel([ticks]),
+        ticks,
         spans,
         recording.end,
         unjudged(recording.lacks),
@@ -157,7 +165,8 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         for name in ("user", "agent", "tools")
     }
     found.sort(key=lambda one: one.at)
-    return Audit("journal", tuple(found), broken, gaps, figures.panel, spans, lanes.end)
+    [ticks] = figures.ticks
+    return Audit("journal", tuple(found), broken, gaps, ticks, spans, lanes.end)
 
 
 def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:
@@ -187,17 +196,3 @@ def _cause(facts: Facts, start: float, end: float) -> str:
     if Evidence.STATES in facts.recording.lacks:
         return "unknown"
     return "thinking" if facts.state_at(middle) == "thinking" else "nothing_asked"
-
-
-def _ticks(facts: Facts) -> list[Tick]:
-    count = int(min(facts.recording.end, 100_000.0) / TICK + 0.5)
-    user, agent = _sampled(facts.user, count), _sampled(facts.heard, count)
-    return [Tick(u, a) for u, a in zip(user, agent, strict=True)]
-
-
-def _sampled(spans: tuple[Span, ...], count: int) -> list[bool]:
-    ticks = [False] * count
-    for span in spans:
-        for n in range(int(span.start / TICK + 0.5), min(count, int(span.end / TICK + 0.5))):
-            ticks[n] = True
-    return ticks

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -15,7 +15,9 @@ from turnfsm.fsm.html import html_page
 from .figures import Figures, Summary, summarize
 from .turn_tables import outages, turn_rows
 
-__all__ = ["report_html", "report_json", "report_markdown", "report_text"]
+__all__ = ["Format", "report"]
+
+Format = Literal["text", "markdown", "html", "json"]
 
 Groups: TypeAlias = Mapping[str, Figures]
 
@@ -30,11 +32,13 @@ class _Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def report_text(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
-    """Format figures for a terminal.
+def report(figures: Figures, format: Format = "text", groups: Groups = _NO_GROUPS) -> str:
+    """Format figures.
 
     Args:
         figures: The figures.
+        format: ``text`` for a terminal, ``markdown``, ``html`` (a page in one file), or ``json``
+            (unrounded, times in seconds).
         groups: The figures of each group of a `rollout`.
 
     Returns:
@@ -42,12 +46,20 @@ def report_text(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
 
     Example:
         >>> from turnfsm import read_journal
-        >>> from turnfsm.metrics import measure, report_text
-        >>> report_text(measure(read_journal("journal.jsonl"))).splitlines()[0]
+        >>> from turnfsm.metrics import measure, report
+        >>> report(measure(read_journal("journal.jsonl"))).splitlines()[0]
         '1 conversation, 17.0 s'
     """
-    parts = [_title(figures)]
-    for table in _tables(figures, groups):
+    if format == "json":
+        each = {"groups": {name: _plain(one) for name, one in groups.items()}} if groups else {}
+        return json.dumps(_plain(figures) | each, indent=2)
+    write = {"text": _text, "markdown": _markdown, "html": _html}[format]
+    return write(_title(figures), _tables(figures, groups))
+
+
+def _text(title: str, tables: Iterable[_Table]) -> str:
+    parts = [title + "\n"]
+    for table in tables:
         lines = (table.head, *table.rows)
         widths = [max(len(row[n]) for row in lines) for n in range(len(table.head))]
         parts.append(table.title)
@@ -59,48 +71,18 @@ def report_text(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def report_markdown(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
-    """Format figures as Markdown.
-
-    Args:
-        figures: The figures.
-        groups: The figures of each group of a `rollout`.
-
-    Returns:
-        The Markdown.
-
-    Example:
-        >>> from turnfsm import read_journal
-        >>> from turnfsm.metrics import measure, report_markdown
-        >>> "| response |" in report_markdown(measure(read_journal("journal.jsonl")))
-        True
-    """
-    parts = [f"# {_title(figures).strip()}", ""]
-    for table in _tables(figures, groups):
+def _markdown(title: str, tables: Iterable[_Table]) -> str:
+    parts = [f"# {title}", ""]
+    for table in tables:
         parts += [f"## {table.title}", "", _row(table.head)]
         parts.append(_row(["---"] + ["---:"] * (len(table.head) - 1)))
         parts += [*map(_row, table.rows), ""]
     return "\n".join(parts)
 
 
-def report_html(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
-    """Format figures as an HTML page in one file.
-
-    Args:
-        figures: The figures.
-        groups: The figures of each group of a `rollout`.
-
-    Returns:
-        The page.
-
-    Example:
-        >>> from turnfsm import read_journal
-        >>> from turnfsm.metrics import measure, report_html
-        >>> report_html(measure(read_journal("journal.jsonl")))[:15]
-        '<!doctype html>'
-    """
-    body = [f"<h1>{escape(_title(figures).strip())}</h1>"]
-    for table in _tables(figures, groups):
+def _html(title: str, tables: Iterable[_Table]) -> str:
+    body = [f"<h1>{escape(title)}</h1>"]
+    for table in tables:
         head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.head)
         rows = "".join(
             f'<tr><th scope="row">{escape(row[0])}</th>'
@@ -115,30 +97,9 @@ def report_html(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
     return html_page("turnfsm report", "\n".join(body))
 
 
-def report_json(figures: Figures, groups: Groups = _NO_GROUPS) -> str:
-    """Format figures as JSON, unrounded, with times in seconds.
-
-    Args:
-        figures: The figures.
-        groups: The figures of each group of a `rollout`.
-
-    Returns:
-        The JSON.
-
-    Example:
-        >>> import json
-        >>> from turnfsm import read_journal
-        >>> from turnfsm.metrics import measure, report_json
-        >>> json.loads(report_json(measure(read_journal("journal.jsonl"))))["journals"]
-        1
-    """
-    each = {"groups": {name: _plain(one) for name, one in groups.items()}} if groups else {}
-    return json.dumps(_plain(figures) | each, indent=2)
-
-
 def _title(figures: Figures) -> str:
     many = "conversation" if figures.journals == 1 else "conversations"
-    return f"{figures.journals} {many}, {figures.seconds:.1f} s\n"
+    return f"{figures.journals} {many}, {figures.seconds:.1f} s"
 
 
 def _tables(figures: Figures, groups: Groups) -> Iterable[_Table]:
@@ -243,11 +204,15 @@ def _panel(figures: Figures) -> _Table:
 
 
 def _silences(figures: Figures) -> _Table:
+    rows = tuple((cause, *_summed(summarize(each))) for cause, each in _by_cause(figures))
+    return _Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
+
+
+def _by_cause(figures: Figures) -> list[tuple[str, list[float]]]:
     by: dict[str, list[float]] = {}
     for silence in figures.silences:
         by.setdefault(silence.cause, []).append(silence.seconds)
-    rows = tuple((cause, *_summed(summarize(by[cause]))) for cause in sorted(by))
-    return _Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
+    return sorted(by.items())
 
 
 def _states(figures: Figures) -> _Table:
@@ -293,9 +258,6 @@ def _plain(figures: Figures) -> dict[str, Any]:
         summed = summarize(seconds)
         return None if summed is None else attrs.asdict(summed)
 
-    by: dict[str, list[float]] = {}
-    for silence in figures.silences:
-        by.setdefault(silence.cause, []).append(silence.seconds)
     return {
         "journals": figures.journals,
         "seconds": figures.seconds,
@@ -306,7 +268,7 @@ def _plain(figures: Figures) -> dict[str, Any]:
         "false_interruption_rate": figures.false_interruption_rate,
         "resume_rate": figures.resume_rate,
         "interruptions": dict(figures.interruptions),
-        "silences": {cause: summary(seconds) for cause, seconds in sorted(by.items())},
+        "silences": {cause: summary(seconds) for cause, seconds in _by_cause(figures)},
         "overlaps": [attrs.asdict(overlap) for overlap in figures.overlaps],
         "blips": [attrs.asdict(blip) for blip in figures.blips],
         "refusals": [

@@ -9,7 +9,7 @@ from turnfsm.fsm.journal import Entry, Journal
 from .floor import HEARD
 from .panel import TICK, Tick
 
-__all__ = ["LABEL", "ticks_of"]
+__all__ = ["LABEL", "sampled", "ticks_of"]
 
 LABEL = "user_sound"
 """The kind of a note that labels a sound of the user: ``what`` (``backchannel``, ``vocal_tic`` or
@@ -38,13 +38,11 @@ def ticks_of(journal: Journal) -> list[Tick]:
         1.0
     """
     user, agent, end = _spans(journal)
-    count = int(min(end, _LONGEST) / TICK + 0.5)
-    speaks = _sampled(user, count)
-    heard = _sampled(agent, count)
-    backchannels = [False] * count
-    sounds: list[tuple[tuple[str, str], ...]] = [()] * count
+    speaks, heard = sampled(user, end), sampled(agent, end)
+    backchannels = [False] * len(speaks)
+    sounds: list[tuple[tuple[str, str], ...]] = [()] * len(speaks)
     for start, stop, kind in _labels(journal):
-        for n, inside in enumerate(_sampled([(start, stop)], count)):
+        for n, inside in enumerate(sampled([(start, stop)], end)):
             if inside and kind == "backchannel":
                 backchannels[n] = True
             elif inside:
@@ -80,7 +78,9 @@ def _spans(
     return user, agent, end
 
 
-def _sampled(spans: Iterable[tuple[float, float]], count: int) -> list[bool]:
+def sampled(spans: Iterable[tuple[float, float]], until: float) -> list[bool]:
+    """Whether each tick is in one of the spans."""
+    count = int(min(until, _LONGEST) / TICK + 0.5)
     ticks = [False] * count
     for start, end in spans:
         first = max(0, int(start / TICK + 0.5))

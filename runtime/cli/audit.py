@@ -135,14 +135,14 @@ def _rates(panel: Panel) -> str:
 def _summary(audits: list[Audit]) -> list[str]:
     """One line for each kind of failure: its findings, sessions and seconds of silence."""
     from turnfsm.fsm.audit.kinds import kinds_of
-    from turnfsm.fsm.metrics.pooled import pooled
+    from turnfsm.fsm.metrics.panel import panel
 
     lines = [f"{len(audits)} sessions, {sum(not judged.right for judged in audits)} with findings"]
     for kind in kinds_of(audits):
         many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
         held = f" ({kind.property})" if kind.property else ""
         lines.append(f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}")
-    if told := _rates(pooled(judged.panel for judged in audits)):
+    if told := _rates(panel(judged.ticks for judged in audits)):
         lines.append(f"panel of all: {told}")
     return lines
 

@@ -42,8 +42,8 @@ def report(
     Sessions of a `rollout` are also shown by group.
     """
     from turnfsm.fsm.journal import read_journal
-    from turnfsm.fsm.metrics import report as reports
     from turnfsm.fsm.metrics.figures import Figures, measure
+    from turnfsm.fsm.metrics.report import report as write
 
     measured, groups = [], defaultdict(list)
     for path in journals:
@@ -52,9 +52,8 @@ def report(
         for note in journal.notes:
             if note.kind == "rollout":
                 groups[str(note.data.get("group"))].append(measured[-1])
-    write = getattr(reports, f"report_{format.value}")
     each = {name: Figures.over(groups[name]) for name in sorted(groups)}
-    text = write(Figures.over(measured), each).rstrip() + "\n"
+    text = write(Figures.over(measured), format.value, each).rstrip() + "\n"
     if output is None:
         print(printable(text), end="")
     else:

@@ -7,16 +7,15 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from turnfsm.audit import Audit, AuditFinding, Gap, Gate, GateError, as_junit
-from turnfsm.metrics import panel
 
 LATE = AuditFinding(7.05, "D", "an_interruption_settles", "answered after 5.4 s")
 LOST = AuditFinding(9.0, "C", "every_call_ends_once", "a <result> is lost")
 SILENCE = Gap(7.05, 12.4, "tool_running")
-SESSION = Audit("recording", (LATE, LOST), (), (SILENCE,), panel([[]]))
-RIGHT = Audit("recording", (), (), (SILENCE,), panel([[]]))
+SESSION = Audit("recording", (LATE, LOST), (), (SILENCE,))
+RIGHT = Audit("recording", (), (), (SILENCE,))
 TWO = AuditFinding(4.0, "", "one_reply_to_a_turn", "turn_committed in thinking: two")
-BROKEN = Audit("journal", (TWO,), (), (), panel([[]]))
-DIVERGED = Audit("journal", (), ("entry 4 is decided differently",), (), panel([[]]))
+BROKEN = Audit("journal", (TWO,), (), ())
+DIVERGED = Audit("journal", (), ("entry 4 is decided differently",), ())
 
 
 @pytest.mark.parametrize(

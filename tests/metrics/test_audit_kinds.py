@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from turnfsm.audit import Audit, AuditFinding, Gap, Kind, kinds_of
-from turnfsm.metrics import panel
 
 
 def audit(*findings: tuple[float, str], silences: tuple[tuple[float, float], ...] = ()) -> Audit:
     """What was found in one session: at which second, of which class."""
     told = tuple(AuditFinding(at, letter, "one_reply_to_a_turn", "") for at, letter in findings)
     gaps = tuple(Gap(start, end, "thinking") for start, end in silences)
-    return Audit("recording", told, (), gaps, panel([[]]))
+    return Audit("recording", told, (), gaps)
 
 
 def test_findings_are_counted_by_kind_with_the_silence_around_them() -> None:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from livekit.agents import function_tool
 
 from turnfsm import Journal, read_journal, write_journal
+from turnfsm.fsm.metrics.report import Format
 from turnfsm.livekit import TurnSession
 from turnfsm.metrics import (
     Figures,
     Interruption,
     Response,
     measure,
-    report_html,
-    report_json,
-    report_markdown,
-    report_text,
+    report,
     summarize,
     ticks_of,
 )
@@ -178,13 +175,13 @@ def test_percentiles_lie_between_their_neighbours(values: Any, p50: float, p90: 
     assert (summed.p50, summed.p90) == (pytest.approx(p50), pytest.approx(p90))
 
 
-@pytest.mark.parametrize("write", [report_text, report_markdown, report_html, report_json])
-def test_every_format_has_the_response_latency(write: Callable[[Figures], str]) -> None:
+@pytest.mark.parametrize("format", get_args(Format))
+def test_every_format_has_the_response_latency(format: Format) -> None:
     """And JSON has it in full."""
     _, journal = story(ScriptedUser().says("stop please", at=6.0))
     figures = measure(journal)
-    text = write(figures)
-    if write is report_json:
+    text = report(figures, format)
+    if format == "json":
         assert json.loads(text)["response_latency"]["count"] == 2
         assert json.loads(text)["stop_latency"]["mean"] == figures.stops[0]
     else:

@@ -14,7 +14,6 @@ import numpy
 import pytest
 
 from turnfsm.fsm.metrics.panel import _sum
-from turnfsm.fsm.metrics.pooled import pooled
 from turnfsm.metrics import Panel, Tick, panel
 
 RECORDED = json.loads((Path(__file__).parent / "tau_voice.json").read_text(encoding="utf-8"))
@@ -74,15 +73,6 @@ def test_recorded_simulations_have_the_figures_of_tau2_bench() -> None:
     theirs = dict(RECORDED["figures"])
     theirs["counts"] = {name: theirs["counts"][name] for name in COUNTS}
     assert in_their_words(ours) == theirs
-
-
-def test_panels_of_single_conversations_add_up() -> None:
-    """To the panel over all of them, also if one has none of the events."""
-    spoken = [[Tick()] * 5, *map(ticks, RECORDED["conversations"])]
-    ours = attrs.asdict(pooled(panel([one]) for one in spoken), recurse=False)
-    assert ours.pop("counts") == panel(spoken).counts
-    assert ours == pytest.approx({name: getattr(panel(spoken), name) for name in ours})
-    assert pooled([]) == panel([])
 
 
 def test_what_has_not_happened_has_no_figure() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from turnfsm import load_flow
 from turnfsm.fsm.journal import ComponentFailed, journal_of
 from turnfsm.fsm.metrics.figures import measure
-from turnfsm.fsm.metrics.report import report_text
+from turnfsm.fsm.metrics.report import report
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.fsm.metrics.values import (
     Cause,
@@ -68,4 +68,4 @@ def test_a_limit_that_ends_a_wait_is_measured_and_reported() -> None:
     records.append(entry | {"row": row.id, "actions": list(row.transition.actions)})
     figures = measure(journal_of(records))
     assert figures.limits == {row.trigger: 1}
-    assert "Limits reached" in report_text(figures)
+    assert "Limits reached" in report(figures)
