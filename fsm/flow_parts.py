@@ -152,7 +152,7 @@ class Action:
     Attributes:
         is_: What it does, in one sentence; the key ``is`` in YAML.
         owner: Its task is cancelled when this ends: ``state``, ``session``, or a declared scope.
-        done: The trigger that is posted when its task has ended.
+        done: The trigger that is posted when its task has ended, or its text was heard to its end.
         failed: The trigger that is posted when it raises.
         say: What the agent says, word for word: one of these texts each time, in turn.
         audio: The WAV file that the agent plays, relative to the flow's own file.
@@ -169,7 +169,11 @@ class Action:
         "Its task is cancelled when this ends: state, session, or a declared scope.",
         default="session",
     )
-    done: str | None = doc("The trigger that is posted when its task has ended.", default=None)
+    done: str | None = doc(
+        "The trigger that is posted when its task has ended; with 'say' or 'audio': when all of it "
+        "was heard.",
+        default=None,
+    )
     failed: str | None = doc("The trigger that is posted when it raises.", default=None)
     say: Texts = doc(
         "The agent says this text; of several texts, the next one each time. The host needs no "

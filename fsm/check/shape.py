@@ -113,10 +113,15 @@ def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
 
 
 def _latches(model: StateSpace, fact: Fact, name: str) -> bool:
-    """It is set by a timer that fires only while it is false, so that something happens only
-    once."""
-    rows = [row for row in model.flow.rows() if row.trigger in fact.set_by]
-    return all(row.timer and name in row.transition.unless for row in rows) and bool(rows)
+    """It is set by a timer that fires only while it is false, or by the end of an action that is
+    chosen only then, so that something happens only once."""
+    flow = model.flow
+    once = {one for one, action in flow.actions.items() if action.done in fact.set_by}
+    own = {*fact.set_by} - {flow.actions[one].done for one in once}
+    ending = [row for row in flow.rows() if once & {*row.transition.actions}]
+    rows = [*ending, *(row for row in flow.rows() if row.trigger in own)]
+    timed = all(row.timer for row in rows[len(ending) :])
+    return timed and bool(rows) and all(name in row.transition.unless for row in rows)
 
 
 def _is_read(model: StateSpace, name: str, bit: int) -> bool:

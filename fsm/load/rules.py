@@ -123,11 +123,10 @@ def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
 
 def _actions(flow: Flow, source: Source) -> Iterator[Finding]:
     for name, action in flow.actions.items():
-        for key, given in (("owner", action.owner != "session"), ("done", action.done)):
-            if action.audible and given:
-                message = f"action {quoted(name)} says a text and has no task"
-                path: Path = ("actions", name, key)
-                yield source.at_key(path, message, f"remove '{key}'", code="contradiction")
+        if action.audible and action.owner != "session":
+            message = f"action {quoted(name)} says a text and has no task"
+            path: Path = ("actions", name, "owner")
+            yield source.at_key(path, message, "remove 'owner'", code="contradiction")
         sound: Path = ("actions", name, "audio")
         if action.say and action.audio:
             message = "an action either says a text or plays a sound"

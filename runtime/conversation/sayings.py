@@ -27,6 +27,7 @@ class Sayings:
         self._floor = floor
         self._times: Counter[str] = Counter()
         self._said: dict[str, Speech] = {}
+        self._done: dict[str, str] = {}
         self._begun: dict[str, Speech] = {}
         self._silent: set[str] = set()
         self._yielded: Speech | None = None
@@ -39,6 +40,8 @@ class Sayings:
         self._times[name] += 1
         speech = agent.speak(text, interruptible=action.interruptible, sound=sound)
         self._said[speech.id] = speech
+        if action.done:
+            self._done[speech.id] = action.done
 
     @property
     def can_say(self) -> bool:
@@ -86,11 +89,14 @@ class Sayings:
         if self.has_yielded(speech):
             self._yielded = None
 
-    def over(self, speech: Speech) -> None:
-        """A speech has ended."""
+    def over(self, speech: Speech, *, failed: bool) -> str | None:
+        """A speech has ended. Returns the trigger of the action that has said it, if it was said to
+        its end."""
         self._said.pop(speech.id, None)
+        done = self._done.pop(speech.id, None)
         self.response_over(speech)
         self.has_come(speech)
+        return None if failed or speech.interrupted else done
 
     @property
     def has_floor(self) -> bool:

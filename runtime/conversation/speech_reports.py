@@ -112,7 +112,7 @@ class SpeechReports:
 
     def finished(self, speech: Speech, *, failed: bool = False) -> None:
         """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
-        waited for it.
+        waited for it, or `done` of the action that has said it.
 
         Args:
             failed: An error has ended it.
@@ -120,8 +120,10 @@ class SpeechReports:
         core = self._core
         core.speeches.left(speech)
         core.floor.over(speech)
-        core.host.sayings.over(speech)
+        said = core.host.sayings.over(speech, failed=failed)
         core.replies.over(speech, failed=failed)
+        if said is not None:
+            core.post(said)
         asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)
 
     # -- the floor

@@ -324,3 +324,15 @@ def test_a_fact_that_lets_something_happen_once_need_not_be_cleared(
         f" states: {{here: {{after: {{soon: {guard}}}}}}}}}"
     )
     assert ("never-cleared" in codes(check_flow(flow_of(text)))) is warned
+
+
+@pytest.mark.parametrize(("guard", "warned"), [("unless: told, ", False), ("", True)])
+def test_a_fact_that_the_end_of_a_text_sets_need_not_be_cleared(guard: str, warned: bool) -> None:
+    """The text is said only before."""
+    text = (
+        "{flow: once, initial: here, timers: {soon: 1.0}, events: {heard: Heard.},"
+        " facts: {session: {told: {set_by: heard}}},"
+        " actions: {tell: {say: Hello., done: heard}},"
+        f" states: {{here: {{after: {{soon: {{{guard}actions: tell}}}}}}}}}}"
+    )
+    assert ("never-cleared" in codes(check_flow(flow_of(text)))) is warned

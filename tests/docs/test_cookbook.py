@@ -265,6 +265,17 @@ def test_a_disclaimer_is_said_once_and_to_its_end() -> None:
     assert outcome.heard[0].end - outcome.heard[0].start == pytest.approx(4.0, abs=0.05)
 
 
+def test_a_disclaimer_is_said_again_until_it_was_heard_to_its_end() -> None:
+    text = "This call is recorded."
+    user = ScriptedUser().says("which trains", at=2.0)
+    tts = ScriptedTTS(durations={text: 4.0, STORY: 6.0})
+    outcome = play("heard_out", user, 30.0, tts=tts)
+    cut, story, whole = outcome.heard
+    assert cut.end < 3.0, outcome.timeline()
+    assert [story.text, whole.text] == [STORY, text]
+    assert whole.start == pytest.approx(story.end + 0.6, abs=0.1)
+
+
 def test_a_patient_agent_asks_later_and_lets_the_caller_finish() -> None:
     user = ScriptedUser().says("which trains", at=1.0)
     handling = {"preemptive_generation": {"enabled": False}}

@@ -221,3 +221,28 @@ def test_a_model_that_fails_while_the_filler_is_heard_frees_the_floor() -> None:
     assert stage.heard == WAIT
     assert stage.governor is not None
     assert stage.governor.turn.state == "listening"
+
+
+HEARD_OUT = f"""
+timers: {{opening: 0.5}}
+events: {{terms_heard: The caller has heard the terms to their end.}}
+facts: {{session: {{informed: {{set_by: terms_heard}}}}}}
+actions: {{say_terms: {{say: "{WAIT}", done: terms_heard}}}}
+states:
+  listening: {{after: {{opening: {{unless: [informed, user_speaking], actions: say_terms}}}}}}
+"""
+
+
+async def _interrupts(stage: Stage) -> None:
+    await stage.until(1.5)
+    await stage.says("when does my order arrive")
+    await stage.until(20.0)
+
+
+def test_a_text_is_said_again_until_it_was_heard_to_its_end() -> None:
+    stage = Stage(lambda messages: Says(ANSWER), {}, flow=_flow(HEARD_OUT), proof="off")
+    heard = stage.play(_interrupts).heard
+    cut, _, again = heard.partition(ANSWER)
+    assert cut.strip() in WAIT
+    assert cut.strip() not in ("", WAIT)
+    assert again.strip() == WAIT
