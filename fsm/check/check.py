@@ -35,10 +35,11 @@ from .claims import (
 from .deadlock import deadlocks
 from .delays import Delay, delays_of, unmet, worse
 from .explore import Exploration, Violation, explore
-from .leads import Outcome, Wait, judge, total, waits
+from .leads import Outcome, judge, total, waits
 from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
+from .restless import Wait
 from .shape import structure_findings
 from .space import StateSpace
 from .trace import Trace, trace

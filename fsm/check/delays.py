@@ -13,7 +13,8 @@ from turnfsm.fsm.flow import Flow, Names
 from turnfsm.fsm.source import Source
 
 from .explore import Exploration
-from .leads import Wait, comes, either, judge, ready_reply, settles, total
+from .leads import comes, either, judge, ready_reply, settles, total
+from .restless import Wait
 from .space import StateSpace
 from .turn import missing
 

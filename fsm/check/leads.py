@@ -9,15 +9,13 @@ import attrs
 from turnfsm.fsm.flow import NEVER, Flow, LeadsTo, Names, in_words
 
 from .explore import Exploration
-from .parts import Edge, Move
-from .restless import Goal, Restless, Run
+from .parts import Edge
+from .restless import Goal, Over, Restless, Run, Wait
 from .space import StateSpace
 from .turn import COMMON, WAITS_FOR_TOOLS, missing
 
 __all__ = [
     "Outcome",
-    "Over",
-    "Wait",
     "comes",
     "either",
     "holds",
@@ -34,9 +32,6 @@ REPORT = "report_wait"
 SETTLED = 5.0
 """The most seconds for which an interrupted speech may keep the floor, as in voice frameworks."""
 
-Over = Callable[[Move], bool]
-"""Whether a move ends a wait without its goal."""
-
 _HOST = ("output_held", "output_paused", "output_released")
 # A step continues: the floor is held for a reason.
 _GOES_ON = (
@@ -48,38 +43,6 @@ _ENDS = (
     *("final_transcript", "turn_committed", "interruptions_disallowed", "playout_started"),
     *("playout_finished", "step_interrupted", "step_finished", "step_started"),
 )
-
-
-@attrs.frozen
-class Wait:
-    """The promise that `goal` is reached from every configuration that `start` accepts.
-
-    Attributes:
-        over: The moves that end the wait without the goal. All other moves may happen at any
-            moment, any number of times.
-        within: The timer that bounds it; None for any finite time.
-        at_most: A bound in seconds, whatever the timer's seconds are.
-        free: Time does not count while one of these bits is set.
-        reads: More bits that distinguish configurations.
-        denied, granted: The host facts that are false, or true, throughout.
-        lasts: Whether the wait goes on in a configuration; None: until the goal.
-        limited: It need only hold if the limits are set, which are `never` in the flow.
-    """
-
-    property: str
-    promise: str
-    start: Callable[[int], bool]
-    goal: Goal
-    over: Over
-    within: str | None = None
-    builtin: bool = True
-    at_most: float = float("inf")
-    free: int = 0
-    reads: int = 0
-    denied: int = 0
-    granted: int = 0
-    lasts: Callable[[int], bool] | None = None
-    limited: bool = False
 
 
 @attrs.frozen
@@ -277,19 +240,7 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
 
 def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
     """The longest wait, from every configuration in which it can begin."""
-    restless = Restless(
-        model,
-        found,
-        wait.goal,
-        wait.over,
-        free=wait.free,
-        reads=wait.reads,
-        denied=wait.denied,
-        granted=wait.granted,
-        lasts=wait.lasts,
-        limited=wait.limited,
-    )
-    longest = restless.longest(filter(wait.start, found.links))
+    longest = Restless(model, found, wait).longest(filter(wait.start, found.links))
     if longest is None:
         return Outcome("")
     node, run = longest

@@ -27,13 +27,49 @@ from .parts import Edge, Move, subsets
 from .space import StateSpace
 from .stretches import VOICE, Endless, Step, Stretches
 
-__all__ = ["Goal", "Restless", "Run"]
+__all__ = ["Goal", "Over", "Restless", "Run", "Wait"]
 
 Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
 """Whether a state, or the actions on the way into it, are the goal."""
 
+Over: TypeAlias = Callable[[Move], bool]
+"""Whether a move ends a wait without its goal."""
+
 _SOME_LIMIT = 1e6  # seconds of a limit that is not set, longer than any real one
 _Step: TypeAlias = "Step[int, Edge]"
+
+
+@attrs.frozen
+class Wait:
+    """The promise that `goal` is reached from every configuration that `start` accepts.
+
+    Attributes:
+        over: The moves that end the wait without the goal. All other moves may happen at any
+            moment, any number of times.
+        within: The timer that bounds it; None for any finite time.
+        at_most: A bound in seconds, whatever the timer's seconds are.
+        free: Time does not count while one of these bits is set.
+        reads: More bits that distinguish configurations.
+        denied, granted: The host facts that are false, or true, throughout.
+        lasts: Whether the wait goes on in a configuration; None: until the goal.
+        limited: It need only hold if the session sets limits, so that timers that are `never` have
+            seconds. Otherwise they may fire, but bound nothing.
+    """
+
+    property: str
+    promise: str
+    start: Callable[[int], bool]
+    goal: Goal
+    over: Over
+    within: str | None = None
+    builtin: bool = True
+    at_most: float = float("inf")
+    free: int = 0
+    reads: int = 0
+    denied: int = 0
+    granted: int = 0
+    lasts: Callable[[int], bool] | None = None
+    limited: bool = False
 
 
 @attrs.frozen
@@ -58,42 +94,15 @@ class Run:
 
 
 class Restless:
-    """The waits for one goal.
+    """How long one kind of wait lasts."""
 
-    Args:
-        goal: The goal of the wait.
-        over: The moves that end the wait without the goal.
-        free: Time does not count while one of these bits is set.
-        reads: More bits that distinguish configurations.
-        denied: The host facts that are false throughout.
-        granted: The host facts that are true throughout.
-        lasts: Whether the wait goes on in a configuration; None: until the goal.
-        limited: Assume that the session sets limits, so that timers that are `never` have seconds.
-            Otherwise they may fire, but bound nothing.
-    """
-
-    def __init__(
-        self,
-        model: StateSpace,
-        found: Exploration,
-        goal: Goal,
-        over: Callable[[Move], bool],
-        *,
-        free: int = 0,
-        reads: int = 0,
-        denied: int = 0,
-        granted: int = 0,
-        lasts: Callable[[int], bool] | None = None,
-        limited: bool = False,
-    ) -> None:
-        self.model, self.found = model, found
-        self.goal, self.over, self.free, self.lasts = goal, over, free, lasts
-        self.denied, self.granted = denied, granted
+    def __init__(self, model: StateSpace, found: Exploration, wait: Wait) -> None:
+        self.model, self.found, self.wait = model, found, wait
         self.voice = model.bits.ghosts.get("user_speaking", 0)
         self.seconds = {**model.flow.timers}
-        if limited:
+        if wait.limited:
             self.seconds = {name: min(s, _SOME_LIMIT) for name, s in self.seconds.items()}
-        self.masks = self._cone(reads | free | self.voice)
+        self.masks = self._cone(wait.reads | wait.free | self.voice)
         self.steps: dict[int, list[_Step]] = {}
         self._valid: dict[tuple[int, str], bool] = {}
 
@@ -101,7 +110,7 @@ class Restless:
         """The nearest configuration with the longest wait, and that wait."""
         nearest: dict[int, int] = {}
         for node in starts:
-            if not self.goal(self.model.state(node), ()):
+            if not self.wait.goal(self.model.state(node), ()):
                 nearest.setdefault(self._spot(node), node)
         if not nearest:
             return None
@@ -139,7 +148,7 @@ class Restless:
 
     def _ends(self, move: Move) -> bool:
         """The move leads to the goal, or ends the wait without it."""
-        return self.over(move) or self.goal(move.dest, move.actions)
+        return self.wait.over(move) or self.wait.goal(move.dest, move.actions)
 
     def _spot(self, node: int) -> int:
         """The part of a configuration that matters."""
@@ -167,7 +176,7 @@ class Restless:
         if self._ends(move) or self._unheard(move, node) or not self._comes(move, node):
             return None
         reached = node & edge[0] | edge[1]
-        if self.lasts is not None and not self.lasts(reached):
+        if self.wait.lasts is not None and not self.wait.lasts(reached):
             return None
         there = self._spot(reached)
         if move.entered and not move.keeps:
@@ -183,10 +192,11 @@ class Restless:
 
     def _comes(self, move: Move, node: int) -> bool:
         """Whether some answers of the host lead to this, with the facts that are known."""
-        known = move.read & (self.denied | self.granted)
-        if not known or move.host_facts & known == self.granted & known or move.arrives == "stale":
+        granted = self.wait.granted
+        known = move.read & (self.wait.denied | granted)
+        if not known or move.host_facts & known == granted & known or move.arrives == "stale":
             return True
-        node |= known & self.granted
+        node |= known & granted
         answers = (
             self.model.answer(move.source, move.trigger, True, node | facts)
             for facts in subsets(move.read & ~known)
@@ -208,25 +218,25 @@ class Restless:
             key = spot, timer
             if key not in self._valid:
                 self._valid[key] = self.seconds[timer] < inf and (
-                    bool(spot & self.free) or self._taken(state, timer, spot)
+                    bool(spot & self.wait.free) or self._taken(state, timer, spot)
                 )
             if self._valid[key]:
                 yield timer
-        if spot & self.free:
+        if spot & self.wait.free:
             yield VOICE
 
     def _taken(self, state: str, timer: str, spot: int) -> bool:
         """Whether the timer is taken and changes something, for every answer of the host."""
-        host = self.model.host_facts(state, timer) & ~self.denied & ~self.granted
-        spot |= self.granted
+        host = self.model.host_facts(state, timer) & ~self.wait.denied & ~self.wait.granted
+        spot |= self.wait.granted
         answers = (self.model.answer(state, timer, True, spot | facts) for facts in subsets(host))
         return all(answer is not None and self._moves(spot, answer) for answer in answers)
 
     def _moves(self, spot: int, answer: Taken) -> bool:
         move = Move(answer.state, answer.trigger, "", answer)
-        if self.goal(answer.dest, answer.actions):
+        if self.wait.goal(answer.dest, answer.actions):
             return True
-        if self.over(move):
+        if self.wait.over(move):
             return False
         return answer.entered or self._spot(self.model.after(move, spot)) != spot
 
@@ -254,8 +264,8 @@ class Restless:
 
     def _refused(self, state: str, timer: str, spot: int) -> str:
         program = self.model.program
-        host = self.model.host_facts(state, timer) & ~self.denied & ~self.granted
-        spot |= self.granted
+        host = self.model.host_facts(state, timer) & ~self.wait.denied & ~self.wait.granted
+        spot |= self.wait.granted
         if self.seconds[timer] == inf:
             return f"{timer} is never"
         for facts in subsets(host):

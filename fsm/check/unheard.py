@@ -12,7 +12,8 @@ from __future__ import annotations
 from turnfsm.fsm.flow import Flow, in_words
 from turnfsm.fsm.source import Path
 
-from .leads import Outcome, Wait, comes
+from .leads import Outcome, comes
+from .restless import Wait
 from .space import StateSpace
 from .turn import CONFIRMING
 
