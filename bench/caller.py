@@ -17,9 +17,28 @@ from livekit.agents import AgentSession, function_tool
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-__all__ = ["SESSIONS", "caller"]
+__all__ = ["SESSIONS", "caller", "sides"]
 
 SESSIONS: dict[str, type[AgentSession[Any]]] = {"stock": AgentSession, "TurnSession": TurnSession}
+
+
+def sides(rounds: int, measure: Callable[[type[AgentSession[Any]]], float]) -> dict[str, float]:
+    """What is measured on each session, in turn: medians, and the median of the ratios in the
+    rounds."""
+    found: dict[str, list[float]] = {name: [] for name in SESSIONS}
+    logging.disable(logging.CRITICAL)
+    try:
+        for number in range(rounds + 1):  # the first one warms up
+            for name, session in SESSIONS.items():
+                value = measure(session)
+                if number:
+                    found[name].append(value)
+    finally:
+        logging.disable(logging.NOTSET)
+    stock, ours = found.values()
+    ratio = statistics.median(b / a for a, b in zip(stock, ours, strict=True))
+    return {**{name: statistics.median(own) for name, own in found.items()}, "ratio": ratio}
+
 
 LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import statistics
 import time
 from typing import Any
 from unittest.mock import patch
@@ -14,7 +12,7 @@ from livekit.agents import Agent, AgentSession, function_tool, llm
 
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
-from .caller import SESSIONS
+from .caller import sides
 
 __all__ = ["stall"]
 
@@ -23,26 +21,13 @@ _MODEL = "LLM._main_task"
 
 
 def stall(rounds: int, calls: int) -> dict[str, float]:
-    """Seconds of CPU time of the longest step of the loop from the result of a call on; medians,
-    and the median of the ratios in the rounds.
+    """Seconds of CPU time of the longest step of the loop from the result of a call on: `sides`.
 
     Args:
         rounds: How often it is played on each session, in turn.
         calls: How many calls were made before, each in an exchange of its own.
     """
-    longest: dict[str, list[float]] = {name: [] for name in SESSIONS}
-    logging.disable(logging.CRITICAL)
-    try:
-        for turn in range(rounds + 1):  # the first one warms up
-            for name, session in SESSIONS.items():
-                steps = _steps(session, calls)
-                if turn:
-                    longest[name].append(max(steps))
-    finally:
-        logging.disable(logging.NOTSET)
-    first, *_, last = longest.values()
-    ratio = statistics.median(b / a for a, b in zip(first, last, strict=True))
-    return {**{name: statistics.median(own) for name, own in longest.items()}, "ratio": ratio}
+    return sides(rounds, lambda session: max(_steps(session, calls)))
 
 
 def _steps(session: type[AgentSession[Any]], calls: int) -> list[float]:

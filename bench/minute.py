@@ -8,10 +8,7 @@ the VAD is LiveKit's own (Silero). Models that run elsewhere are not included.
 from __future__ import annotations
 
 import gc
-import logging
-import statistics
 import time
-from collections.abc import Callable
 from functools import cache
 from math import inf
 from typing import Any
@@ -23,7 +20,7 @@ from turnfsm.runtime.demo.speech import recording
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, Stage
 from turnfsm.runtime.testing.livekit.user import FRAME, RATE, ScriptedAudioInput
 
-from .caller import SESSIONS
+from .caller import sides
 
 __all__ = ["ShortFrames", "SpokenStage", "minute", "played"]
 
@@ -34,8 +31,6 @@ NOISE = 3
 
 _SAMPLES = int(RATE * FRAME)
 _MARK = 4  # bytes at the start of a frame that hold the text for the scripted STT
-
-Play = Callable[[type[AgentSession[Any]]], Stage]
 
 
 class ShortFrames(Stage):
@@ -101,30 +96,23 @@ def spoken(session: type[AgentSession[Any]]) -> Stage:
 
 
 def minute(rounds: int) -> dict[str, dict[str, float]]:
-    """Seconds of CPU time of the process; medians, and the median of the ratios in the rounds.
+    """Seconds of CPU time of the process: `sides` for each kind of voice.
 
     Raises:
         SystemExit: A session has not answered each question, so the two cannot be compared.
     """
-    return {"scripted": _medians(played, rounds), "vad": _medians(spoken, rounds)}
+    kinds = {"scripted": played, "vad": spoken}
+    return {
+        kind: sides(rounds, lambda session, play=play: _spent(play(session)))  # type: ignore[misc]
+        for kind, play in kinds.items()
+    }
 
 
-def _medians(play: Play, rounds: int) -> dict[str, float]:
-    spent: dict[str, list[float]] = {name: [] for name in SESSIONS}
-    logging.disable(logging.CRITICAL)
-    try:
-        for turn in range(rounds + 1):  # the first one warms up
-            for name, session in SESSIONS.items():
-                stage = play(session)
-                gc.collect()
-                begin = time.process_time()
-                outcome = stage.run(60.0)
-                if turn:
-                    spent[name].append(time.process_time() - begin)
-                if len(outcome.heard) != TURNS:
-                    raise SystemExit(f"{name} has answered {len(outcome.heard)} of {TURNS} turns")
-    finally:
-        logging.disable(logging.NOTSET)
-    first, *_, last = spent.values()
-    ratio = statistics.median(b / a for a, b in zip(first, last, strict=True))
-    return {**{name: statistics.median(own) for name, own in spent.items()}, "ratio": ratio}
+def _spent(stage: Stage) -> float:
+    gc.collect()
+    begin = time.process_time()
+    outcome = stage.run(60.0)
+    spent = time.process_time() - begin
+    if len(outcome.heard) != TURNS:
+        raise SystemExit(f"{len(outcome.heard)} of {TURNS} turns were answered")
+    return spent

@@ -171,15 +171,8 @@ TABLES: dict[str, Callable[[Any], str]] = {
 
 
 def goals_text(figures: dict[str, Any]) -> str:
-    """The goals, and why some were missed."""
-    lines = list(goals(figures))
-    text = table(("goal", "wanted", "measured", ""), (line[:4] for line in lines))
-    missed: dict[str, list[str]] = {}
-    for name, _, _, _, why in lines:
-        if why:
-            missed.setdefault(why, []).append(name)
-    whys = [f"- {'; '.join(names)}: {why}." for why, names in missed.items()]
-    return "\n".join([text, "Why goals were missed:", "", *whys]) if whys else text
+    """The goals, and whether they were met."""
+    return table(("goal", "wanted", "measured", ""), goals(figures))
 
 
 def _us(value: float) -> str:
