@@ -82,6 +82,16 @@ MENDED = {
     "one noise after another while a reply is ready": Script(
         "", (ASKED, *NOISES), {1: Job(1.4)}, switches=frozenset({"noise"})
     ),
+    "a realtime model makes only calls, and their task starts late": Script(
+        "",
+        (attrs.evolve(ASKED, calls=(1, 2), answer=0),),
+        {1: Job(0.5), 2: Job(0.5)},
+        switches=frozenset({"realtime"}),
+        model="server",
+        detection="realtime_llm",
+        hook=1.0,
+        schedule=523,
+    ),
     "the session closes when the transcript of the last sound is due": Script(
         "",
         (Sound(0.5, 0.9, 3, interims="plain"),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Generic, TypeVar
 
@@ -13,7 +14,9 @@ _Item = TypeVar("_Item")
 class ItemStream(Generic[_Item]):
     """A stream that calls a function with each item.
 
-    Not a generator: cancelling one reader would end it for the others.
+    Not a generator: cancelling one reader would end it for the others. Its end comes only after
+    what was ready before: once the messages end, LiveKit closes the stream of calls, also if the
+    task that makes them has not started yet.
     """
 
     def __init__(self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item]) -> None:
@@ -24,4 +27,8 @@ class ItemStream(Generic[_Item]):
         return self
 
     async def __anext__(self) -> _Item:
-        return self._comes(await anext(self._items))
+        try:
+            return self._comes(await anext(self._items))
+        except StopAsyncIteration:
+            await asyncio.sleep(0)
+            raise
