@@ -18,6 +18,7 @@ from turnfsm.fsm.agenda import Rules
 from turnfsm.fsm.agenda.settlement import Fate
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.flow_parts import Tuning
 from turnfsm.fsm.source import Source
 
 from .agenda_parts import Bounds, Deliveries
@@ -159,22 +160,52 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
     Returns:
         The shortest path to a broken property, if there is one; otherwise the longest wait at rest.
     """
-    joint, judged = Joint(flow, bounds), set[int]()
+    report, spots = _joined(_Joined(_as_read(flow)), bounds)
+    if report.broken:
+        return report
+    rest = longest_rest(flow, spots)
+    if rest is None or rest.seconds < inf:
+        return attrs.evolve(report, rest=rest)
+    path = *spots[rest.spot], *rest.moves
+    what = "what is due" if rest.spot.open else "the deferred turn"
+    why = f"it is not certain that a reply is requested for {what}: {rest.why}"
+    return AgendaReport(report.states, REST, why, path, rest)
+
+
+def _as_read(flow: Flow) -> Flow:
+    """The part of a flow that decides what happens: without seconds, tuning and properties."""
+    states = {name: attrs.evolve(state, tuning=Tuning()) for name, state in flow.states.items()}
+    timers = dict.fromkeys(flow.timers, 1.0)
+    kept = ("kind", "scopes", "triggers", "facts", "lasting", "actions", "agenda")
+    rest = {name: getattr(flow, name) for name in kept}
+    return Flow("", flow.initial, states, timers=timers, **rest)
+
+
+@attrs.frozen(hash=False)
+class _Joined:
+    """A flow as a key: the hash only tells most flows apart."""
+
+    flow: Flow
+
+    def __hash__(self) -> int:
+        return hash((*self.flow.states, *self.flow.triggers))
+
+
+@lru_cache(maxsize=8)
+def _joined(of: _Joined, bounds: Bounds) -> tuple[AgendaReport, Mapping[Spot, tuple[str, ...]]]:
+    """The exploration, with the path to each spot at rest. Flows that extend another one, and a
+    file that is edited, often differ in what is not read here."""
+    joint, judged = Joint(of.flow, bounds), set[int]()
     spots: dict[Spot, Situation] = {}
     for situation in joint.explore():
         if situation[1] not in judged:
             judged.add(situation[1])
             if wrong := _wrong_deliveries(joint.deliveries(situation)):
-                return AgendaReport(len(joint.came), *wrong, joint.path(situation))
+                return AgendaReport(len(joint.came), *wrong, joint.path(situation)), {}
         if (spot := joint.rests(situation)) is not None:
             spots.setdefault(spot, situation)
-    rest = longest_rest(flow, spots)
-    if rest is None or rest.seconds < inf:
-        return AgendaReport(len(joint.came), rest=rest)
-    path = *joint.path(spots[rest.spot]), *rest.moves
-    what = "what is due" if rest.spot.open else "the deferred turn"
-    why = f"it is not certain that a reply is requested for {what}: {rest.why}"
-    return AgendaReport(len(joint.came), REST, why, path, rest)
+    paths = {spot: joint.path(situation) for spot, situation in spots.items()}
+    return AgendaReport(len(joint.came)), paths
 
 
 # -- broken properties

@@ -14,7 +14,7 @@ from proved import TURN, flow_of
 from strategies import flows
 
 from turnfsm.fsm import Flow, load_flow
-from turnfsm.fsm.check import joint_host
+from turnfsm.fsm.check import agenda, joint_host
 from turnfsm.fsm.check import restless as waits
 from turnfsm.fsm.check.agenda import explore_joint
 from turnfsm.fsm.check.check import check_flow
@@ -126,6 +126,7 @@ def test_turn_and_agenda_give_the_report_of_a_larger_world(text: str) -> None:
     report = explore_joint(flow)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joint_host, "bits_that_matter", _every_bit)
+        patch.setattr(agenda, "_joined", agenda._joined.__wrapped__)
         whole = explore_joint(flow)
     assert report.states < whole.states
     assert report == attrs.evolve(whole, states=report.states)

@@ -8,6 +8,7 @@ from proved import TURN, flow_of
 
 from turnfsm import load_flow
 from turnfsm.check import check_flow
+from turnfsm.fsm.check import agenda
 from turnfsm.fsm.check.agenda import REST, Bounds, explore_joint
 
 DEFERRED = (
@@ -27,6 +28,19 @@ def test_what_is_open_is_asked_for_whatever_sounds_come() -> None:
     assert report.states > 20_000, "it has a world to look at"
     assert report.rest is not None
     assert report.rest.timers == ("handover", "noise_limit", "noise_limit")
+
+
+def test_another_number_of_seconds_needs_no_other_exploration() -> None:
+    """What it may read is all that is kept; the longest wait has the seconds of its flow."""
+    turn = load_flow("turn")
+    before, explored = explore_joint(turn), agenda._joined.cache_info().misses
+    patient = attrs.evolve(turn, timers={**turn.timers, "noise_limit": 9.0})
+    report = explore_joint(patient)
+    assert agenda._joined.cache_info().misses == explored
+    assert before.rest is not None
+    assert report.rest is not None
+    assert report.rest.timers == before.rest.timers
+    assert report.rest.seconds == before.rest.seconds + 2 * (9.0 - turn.timers["noise_limit"])
 
 
 @pytest.mark.exhaustive
