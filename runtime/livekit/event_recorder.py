@@ -25,20 +25,6 @@ _LOOK_EVERY = 0.1
 _CLOSES_IN = 30.0
 """Seconds that a close may take."""
 
-_EVENTS = (
-    "agent_state_changed",
-    "user_state_changed",
-    "user_input_transcribed",
-    "conversation_item_added",
-    "agent_false_interruption",
-    "speech_created",
-    "tool_execution_updated",
-    "function_tools_executed",
-    "metrics_collected",
-    "error",
-    "close",
-)
-
 
 class SessionEvents(ABC):
     """Listens to the public events of a session. Works with any `AgentSession`.
@@ -54,7 +40,7 @@ class SessionEvents(ABC):
         self._output: Any = None
         self._open: set[Any] = set()
         self._watch_close()
-        for name in _EVENTS:
+        for name in _FIELDS:
             session.on(name, self._listener(name))  # type: ignore[arg-type]
 
     @abstractmethod

@@ -1,10 +1,10 @@
-"""What the user heard."""
+"""What the user heard, and the lines of a timeline."""
 
 from __future__ import annotations
 
 import attrs
 
-__all__ = ["Heard"]
+__all__ = ["Heard", "TimelineEntry"]
 
 
 @attrs.frozen
@@ -20,3 +20,21 @@ class Heard:
     end: float
     text: str
     """The words whose middle was heard."""
+
+
+@attrs.frozen
+class TimelineEntry:
+    """One line of the timeline.
+
+    Attributes:
+        at: In seconds.
+        lane: Who it is about, such as ``user`` or ``agent``.
+        what: What happened.
+    """
+
+    at: float
+    lane: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.at:7.3f}  {self.lane:<8} {self.what}"

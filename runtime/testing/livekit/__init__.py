@@ -1,10 +1,10 @@
 """Scripted components that replace microphone, VAD, STT, LLM, TTS and audio output."""
 
-from turnfsm.runtime.testing.heard import Heard
+from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage
-from .outcome import Outcome, Speech, TimelineEntry, ToolRun
+from .outcome import Outcome, Speech, ToolRun
 from .player import Played, play_script
 from .realtime import ScriptedRealtime
 from .requests import (

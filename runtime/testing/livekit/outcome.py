@@ -8,29 +8,11 @@ from itertools import pairwise
 import attrs
 from livekit.agents import llm
 
-from turnfsm.runtime.testing.heard import Heard
+from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
 from .scripted_llm import Request, items_of
 
-__all__ = ["Outcome", "Speech", "TimelineEntry", "ToolRun"]
-
-
-@attrs.frozen
-class TimelineEntry:
-    """One line of the timeline.
-
-    Attributes:
-        at: In seconds.
-        lane: Who it is about, such as ``user`` or ``agent``.
-        what: What happened.
-    """
-
-    at: float
-    lane: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.at:7.3f}  {self.lane:<8} {self.what}"
+__all__ = ["Outcome", "Speech", "ToolRun"]
 
 
 @attrs.define

@@ -16,12 +16,12 @@ from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.errors import TurnfsmError, near
 from turnfsm.fsm.journal import Entry
 from turnfsm.runtime.livekit.session import TurnSession
-from turnfsm.runtime.testing.heard import Heard
+from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 from turnfsm.runtime.testing.script import Answer, Check, Script, Step
 from turnfsm.runtime.testing.script_rules import head_of, moment_of
 
 from .named import load_named
-from .outcome import Outcome, TimelineEntry
+from .outcome import Outcome
 from .scripted_llm import Call, Reply, ScriptedLLM
 from .stage import Stage
 from .user import ScriptedUser

@@ -12,7 +12,9 @@ from livekit.agents import AgentSession
 from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice import events as ev
 
-from .outcome import Outcome, Speech, TimelineEntry, ToolRun
+from turnfsm.runtime.testing.heard import TimelineEntry
+
+from .outcome import Outcome, Speech, ToolRun
 from .scripted_llm import Request
 
 __all__ = ["Recorder"]

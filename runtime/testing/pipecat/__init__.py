@@ -1,6 +1,6 @@
 """Scripted parts of a Pipecat pipeline, and a stage that plays a conversation in virtual time."""
 
-from .outcome import Note, Outcome, Request, ToolRun
+from .outcome import Outcome, Request, ToolRun
 from .parts import (
     Loudspeaker,
     Messages,
@@ -19,7 +19,6 @@ __all__ = [
     "Messages",
     "Microphone",
     "Model",
-    "Note",
     "Outcome",
     "Request",
     "Says",

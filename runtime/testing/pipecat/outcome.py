@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import attrs
 
-from turnfsm.runtime.testing.heard import Heard
+from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
 from .parts import BREAK, Messages
 
-__all__ = ["Note", "Outcome", "Request", "ToolRun"]
-
-
-@attrs.frozen
-class Note:
-    """One line of the timeline: when, who, what."""
-
-    at: float
-    lane: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.at:7.3f}  {self.lane:<8} {self.what}"
+__all__ = ["Outcome", "Request", "ToolRun"]
 
 
 @attrs.frozen
@@ -73,7 +61,7 @@ class Outcome:
     tools: tuple[ToolRun, ...]
     context: Messages
     errors: tuple[str, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[TimelineEntry, ...]
     orphans: tuple[str, ...]
 
     @property
@@ -105,5 +93,5 @@ class Outcome:
 
     def timeline(self) -> str:
         """The timeline as text, for a failing test."""
-        spoken = [Note(h.start, "agent", f"is heard: {h.text!r}") for h in self.heard]
+        spoken = [TimelineEntry(h.start, "agent", f"is heard: {h.text!r}") for h in self.heard]
         return "\n".join(map(str, sorted([*self.notes, *spoken], key=lambda note: note.at)))

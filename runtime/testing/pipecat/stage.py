@@ -32,9 +32,9 @@ from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.runtime.pipecat.governor import TurnGovernor
 from turnfsm.runtime.testing.clock import VirtualLoop, run
-from turnfsm.runtime.testing.heard import Heard
+from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
-from .outcome import Note, Outcome, Request, ToolRun
+from .outcome import Outcome, Request, ToolRun
 from .parts import RATE, Loudspeaker, Messages, Microphone, Model, ScriptedModel, Voice
 
 __all__ = ["Script", "Stage", "Tool", "own_strategies"]
@@ -116,7 +116,7 @@ class Stage:
         self.told: list[object] = []
         self.words: list[str] = []
         self.errors: list[str] = []
-        self.notes: list[Note] = []
+        self.notes: list[TimelineEntry] = []
         self.tools: list[ToolRun] = []
         self.voice: list[Heard] = []
         self.asked: list[Request] = []
@@ -161,7 +161,7 @@ class Stage:
 
     def note(self, lane: str, what: str) -> None:
         """Add a line to the timeline."""
-        self.notes.append(Note(self.now, lane, what))
+        self.notes.append(TimelineEntry(self.now, lane, what))
 
     # -- playing
 
