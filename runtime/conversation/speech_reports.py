@@ -182,6 +182,14 @@ class SpeechReports:
         if core.tools.released_with(speech):
             speech.end()
 
+    def overlap_judged(self, step: str, *, interrupts: bool) -> None:
+        """A detector has judged the audio of a user who speaks over this step. Posts
+        `interruption_detected` or `backchannel_detected`, in a flow that has it."""
+        if interrupts:
+            self._core.offer("interruption_detected", step)
+        else:
+            self._core.offer("backchannel_detected", step)
+
     # -- playout
 
     @property

@@ -24,6 +24,7 @@ OPTIONAL_TRIGGERS = (
     *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "user_typed"),
     *("question_due", "question_over", "yes_said"),
     *("voice_unrecognised", "audio_stopped", "audio_resumed"),
+    *("interruption_detected", "backchannel_detected"),
 )
 """The triggers that it posts only to a flow that declares them."""
 

@@ -33,6 +33,7 @@ FEATURES = MappingProxyType(
         "requests": Feature(
             "a request to the model waits for the flow, and contains all results", essential=True
         ),
+        "overlap": Feature("LiveKit's detector of interruptions reports to the flow"),
         "fillers": Feature("a filler may be said before a reply whose model is slow"),
         "calls": Feature(
             "a late result is delivered once; a repeated call runs once", essential=True

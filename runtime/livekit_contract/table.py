@@ -112,6 +112,16 @@ voice.agent_activity:AgentActivity._tts_task_impl call:
 voice.agent_activity:AgentActivity._realtime_generation_task_impl call:
   forward_generation | where LiveKit plays what a realtime model says
 
+[overlap]
+voice.agent_activity:AgentActivity attribute:
+  _interruption_detector | the detector, which then reports to the flow
+  _interruption_detection_enabled | LiveKit does not act on its verdicts
+inference.interruption global:
+  _AgentSpeechStartedSentinel | tell the detector that the agent is heard
+  _AgentSpeechEndedSentinel | tell the detector that the agent is not heard any more
+  _OverlapSpeechStartedSentinel | tell the detector that the user speaks over the agent
+  _OverlapSpeechEndedSentinel | tell the detector that the user has stopped
+
 [fillers]
 voice.speech_handle:SpeechHandle method:
   _wait_for_authorization(self) | a reply has the floor only when its model has begun

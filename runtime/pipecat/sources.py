@@ -16,8 +16,10 @@ Part = Literal["user", "transport", "model", "output", "assistant"]
 """The parts of a pipeline that can be governed: the user aggregator's strategies, the filter of the
 audio output, and the gates around the model, the output transport and the assistant aggregator."""
 
-NOT_POSTED = frozenset({"audio_stopped", "audio_resumed"})
-"""A governed pipeline does not see the frames of the user's audio."""
+NOT_POSTED = frozenset(
+    {"audio_stopped", "audio_resumed", "interruption_detected", "backchannel_detected"}
+)
+"""A governed pipeline does not see the frames of the user's audio, and has no such detector."""
 
 TRIGGERS_OF: Mapping[Part, Collection[str]] = {
     "user": (

@@ -182,6 +182,20 @@ def test_a_slow_tool_is_bridged() -> None:
     assert said(outcome) == ["One moment, please.", "It is transferred."], outcome.timeline()
 
 
+def test_the_detector_stops_it_before_a_word_is_known() -> None:
+    """Its verdict comes 0.5 s after the voice. LiveKit's service is not asked here."""
+    user = asks_for_trains().says("what about sunday", at=5.0, duration=2.0)
+    stage = stage_of("hears_intent", user, can_pause=False)
+
+    def judged(stage: Stage) -> None:
+        conductor = cast(Any, stage.session).activity._conductor
+        conductor.speech.overlap_judged(conductor.floor.step.id, interrupts=True)
+
+    outcome = run(stage.at(5.5, judged), 12.0)
+    assert outcome.heard[0].end == pytest.approx(5.5, abs=0.1), outcome.timeline()
+    assert said(outcome)[-1] == "As you like."
+
+
 def test_a_slow_tool_is_bridged_by_a_sound() -> None:
     outcome = play("types_audibly", ScriptedUser().says("transfer it", at=1.0), 12.0, tools=TOOLS)
     sound, answer = outcome.heard

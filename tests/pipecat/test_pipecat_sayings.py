@@ -117,10 +117,16 @@ def test_a_user_who_is_not_understood_is_asked_to_say_it_again() -> None:
     assert stage.when("Could") == pytest.approx(6.5, abs=0.7)
 
 
-def test_a_flow_that_asks_for_missing_audio_is_refused() -> None:
-    flow = _flow("not_heard: {say: Could you say that again?, no_audio: I cannot hear you.}")
-    with pytest.raises(HostError, match="'audio_stopped', which nothing posts on Pipecat"):
-        TurnGovernor(flow, proof="off")
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [
+        ("not_heard: {say: Once more?, no_audio: I cannot hear you.}", "audio_stopped"),
+        ("events: {interruption_detected: {of: step}}", "interruption_detected"),
+    ],
+)
+def test_a_flow_that_reads_what_pipecat_does_not_report_is_refused(section: str, name: str) -> None:
+    with pytest.raises(HostError, match=f"'{name}'.*, which nothing posts on Pipecat"):
+        TurnGovernor(_flow(section), proof="off")
 
 
 SLOW = f"fillers: {{after: 1.5, say: {WAIT}, in: [thinking, tool_running]}}"

@@ -21,6 +21,7 @@ from turnfsm.runtime.conversation.ports import Phase
 
 from .answering import let_tools_end
 from .conversation import results_in
+from .overlap import VERDICTS
 from .producing import ProducingActivity
 from .speech import UNKNOWN, govern
 from .tools import GovernedExecutor
@@ -336,6 +337,8 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._conductor, activity._said, activity._followed = conductor, [], set()
+    if not conductor.turn.flow.triggers.keys().isdisjoint(VERDICTS):
+        activity.take_detector()
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
     executor._conductor = conductor  # type: ignore[attr-defined]

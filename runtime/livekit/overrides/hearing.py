@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from livekit import rtc
-from livekit.agents import llm
+from livekit.agents import inference, llm
 from livekit.agents.vad import VAD
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
@@ -18,12 +20,15 @@ from turnfsm.runtime.conversation.utterance import Question
 
 from .arriving import ArrivingActivity
 from .components import follow_fallbacks, vad_failure
+from .overlap import OverlapJudge
 from .recognition import GovernedRecognition, turn_of
 from .segment import Segment
 from .speech import govern
 from .watched import Watched
 
 __all__ = ["HearingActivity"]
+
+logger = logging.getLogger("turnfsm")
 
 
 class HearingActivity(ArrivingActivity):
@@ -37,6 +42,21 @@ class HearingActivity(ArrivingActivity):
     _followed: set[asyncio.Task[None]]
     """The decisions whose ends are reported."""
     _silence = 0.0
+    _evidence: inference.AdaptiveInterruptionDetector | None = None
+    _judge: OverlapJudge | None = None
+
+    def take_detector(self) -> None:
+        """LiveKit's detector of interruptions reports to the flow, and LiveKit does not act on
+        it."""
+        self._evidence, self._interruption_detector = self._interruption_detector, None
+        self._interruption_detection_enabled = False
+        if self._evidence is None:
+            logger.warning(
+                "%s has no adaptive interruption detector, whose verdicts flow %r reads; pass "
+                "turn_handling={'interruption': {'mode': 'adaptive'}}, an stt and a vad",
+                self.label,
+                self._conductor.turn.flow.name,
+            )
 
     def _hears_with(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
@@ -63,6 +83,9 @@ class HearingActivity(ArrivingActivity):
     async def _close_session(self) -> None:
         if self._stop_following is not None:
             self._stop_following()
+        if self._judge is not None:
+            judge, self._judge = self._judge, None
+            await judge.aclose()
         # The agent is closed or pauses: a transcript in no committed turn would be lost. (When the
         # session closes, LiveKit itself commits that of the last agent.)
         recognition, committed = self._audio_recognition, False
@@ -94,6 +117,9 @@ class HearingActivity(ArrivingActivity):
     async def _start_session(self, **how: Any) -> None:
         goes_on = getattr(how.get("reuse_resources"), "stt_pipeline", None) is not None
         await super()._start_session(**how)
+        if self._evidence is not None:
+            tell = partial(self.session.emit, "overlapping_speech")
+            self._judge = OverlapJudge(self._evidence, self._conductor, tell)
         switched = self._conductor.record
         self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, switched)
         committed = self._conductor.commits.take_carried_commit()
@@ -126,6 +152,8 @@ class HearingActivity(ArrivingActivity):
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
         self._conductor.outages.frame_received()
+        if self._judge is not None:
+            self._judge.heard(frame)
         speech: Any = self._current_speech  # it has the floor, so it is governed
         if speech is None or not speech.held_by_tools:
             super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms
@@ -153,6 +181,8 @@ class HearingActivity(ArrivingActivity):
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
+        if self._judge is not None:
+            self._judge.voice_started(speech_start_time, ev.speech_duration if ev else 0.0)
         if self.has_stt:
             self._conductor.outages.voice_started()
         if self.manual_turns and not self._conductor.user.holds_output:
@@ -167,6 +197,8 @@ class HearingActivity(ArrivingActivity):
 
     def on_end_of_speech(self, ev: Any) -> None:
         super().on_end_of_speech(ev)
+        if self._judge is not None:
+            self._judge.voice_ended()
         self._conductor.outages.voice_ended()
         if ev is None and self._turn_detection == "stt":
             self._conductor.utterance.post("stt_ended")

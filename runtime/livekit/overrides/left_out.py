@@ -40,6 +40,7 @@ _INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
         (GovernedActivity, "_cancel_preemptive_generation", _nothing),
         (GovernedActivity, "_preemptive_generation", None),
     ),
+    "overlap": ((GovernedActivity, "_interruption_detector", None),),
     "silences": ((GovernedActivity, "_user_silence_event", _NEVER),),
     "tool_waits": ((GovernedHandle, "heard_or_interrupted", _at_once),),
     "hold": (
