@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import AgentSession
+from sweeps import one_in
 
 from turnfsm.fsm import Flow, parse_flow
 from turnfsm.fsm.check.check import check_flow
@@ -97,7 +98,7 @@ def test_several_texts_are_said_in_turn() -> None:
     assert heard(play(user, 25.0, flow)) == [AGAIN, "Yes?", "Once more please."]
 
 
-@pytest.mark.parametrize("extends", ["turn", "overlap"])
+@pytest.mark.parametrize("extends", one_in(2, ["turn", "overlap"]))
 def test_it_is_proved(extends: str) -> None:
     report = check_flow(flow_of(extends=extends))
     assert report.ok, report.findings

@@ -194,6 +194,8 @@ TALKS = {
 }
 
 
+EVERY = pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.exhaustive)])
+
 READERS: dict[str, type[ScriptedLLM]] = {
     "a model that reads no hint": ScriptedLLM,
     "a model that obeys every hint": Obedient,
@@ -215,15 +217,16 @@ def _played(
     return Counter(shop.done)
 
 
+@EVERY
 @pytest.mark.parametrize("name", TALKS)
 def test_the_effects_are_those_of_agent_session_whatever_the_model_makes_of_our_texts(
-    name: str,
+    name: str, every: int
 ) -> None:
     """And what the user has asked for, neither more nor less."""
     talk = TALKS[name]
     wanted = Counter(talk.wants)
     wrong = {}
-    for moment in talk.moments:
+    for moment in talk.moments[::every]:
         effects = {who: _played(talk, moment, TurnSession, reads) for who, reads in READERS.items()}
         effects["AgentSession"] = _played(talk, moment, AgentSession, ScriptedLLM)
         if any(done != wanted for done in effects.values()):
@@ -231,13 +234,16 @@ def test_the_effects_are_those_of_agent_session_whatever_the_model_makes_of_our_
     assert wrong == {}
 
 
+@EVERY
 @pytest.mark.parametrize("kind", ["realtime", "detects turns"])
 @pytest.mark.parametrize("name", TALKS)
-def test_a_realtime_model_makes_the_calls_that_the_user_has_asked_for(name: str, kind: str) -> None:
+def test_a_realtime_model_makes_the_calls_that_the_user_has_asked_for(
+    name: str, kind: str, every: int
+) -> None:
     """Whatever it makes of our texts. (On `AgentSession` some are not made.)"""
     talk = TALKS[name]
     wrong = {}
-    for moment in talk.moments[::2]:
+    for moment in talk.moments[:: every + 1]:
         for who, reads in READERS.items():
             done = _played(talk, moment, TurnSession, reads, kind)
             if done != Counter(talk.wants):

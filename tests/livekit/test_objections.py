@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession, RunContext, StopResponse, function_tool, llm
 from livekit.agents.beta.tools import EndCallTool
+from sweeps import swept
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession
@@ -32,6 +33,8 @@ BYE, THANKS, OBJECTION = "okay bye", "okay thank you", "no wait one more thing"
 HUNG_UP = "hung up"
 MOMENTS = [round(BEGUN - 0.15 + 0.14 * n, 2) for n in range(22)]
 """When the user begins to speak: from just before the preamble to just before its end."""
+
+SWEPT = swept("moments", MOMENTS, every=3)
 
 PAUSING = pytest.mark.parametrize("can_pause", [True, False], ids=["pauses", "cannot pause"])
 KINDS = pytest.mark.parametrize("kind", ["client", "server"])
@@ -132,16 +135,20 @@ def _handoffs(outcome: Outcome) -> int:
 
 
 @PAUSING
-def test_a_caller_who_says_bye_over_the_goodbye_is_hung_up(can_pause: bool) -> None:
+@SWEPT
+def test_a_caller_who_says_bye_over_the_goodbye_is_hung_up(
+    can_pause: bool, moments: list[float]
+) -> None:
     """Whenever they say it."""
-    never = [at for at in MOMENTS if _hangs_up(BYE, at, can_pause=can_pause) is None]
+    never = [at for at in moments if _hangs_up(BYE, at, can_pause=can_pause) is None]
     assert never == []
 
 
 @PAUSING
-def test_a_caller_who_objects_is_not_hung_up(can_pause: bool) -> None:
+@SWEPT
+def test_a_caller_who_objects_is_not_hung_up(can_pause: bool, moments: list[float]) -> None:
     """Even if they begin so late that the goodbye is heard to its end."""
-    hung_up = [at for at in MOMENTS if _hangs_up(OBJECTION, at, can_pause=can_pause) is not None]
+    hung_up = [at for at in moments if _hangs_up(OBJECTION, at, can_pause=can_pause) is not None]
     assert hung_up == []
 
 
@@ -265,11 +272,14 @@ def test_livekits_own_tool_ends_the_call_on_both(session: Any, words: str) -> No
 
 
 @PAUSING
+@SWEPT
 @pytest.mark.parametrize("takes", [0.0, 2.0], ids=["at once", "after 2 s"])
-def test_thanks_over_a_transfer_let_it_happen(can_pause: bool, takes: float) -> None:
+def test_thanks_over_a_transfer_let_it_happen(
+    can_pause: bool, takes: float, moments: list[float]
+) -> None:
     """Whenever the caller thanks."""
-    made = [_transfers(THANKS, at, takes=takes, can_pause=can_pause) for at in MOMENTS]
-    assert made == [1] * 22
+    made = [_transfers(THANKS, at, takes=takes, can_pause=can_pause) for at in moments]
+    assert made == [1] * len(moments)
 
 
 @KINDS

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from livekit.agents import AgentSession, RunContext, function_tool
+from sweeps import swept
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -54,13 +55,15 @@ def _hidden(session: Any, how: How, at: float, preamble: str) -> list[float]:
 
 
 @SESSIONS
+@swept("moments", [2.0 + 0.35 * n for n in range(12)], every=3)
 @pytest.mark.parametrize(
     ("how", "preamble"),
     [("user", ""), ("asks", ""), ("asks", PREAMBLE), ("replies", ""), ("replies", PREAMBLE)],
 )
-def test_the_result_is_shown_with_its_question(session: Any, how: How, preamble: str) -> None:
+def test_the_result_is_shown_with_its_question(
+    session: Any, how: How, preamble: str, moments: list[float]
+) -> None:
     """While the tool runs, the user says more, or the application asks for a reply: with words, or
     without."""
-    moments = [2.0 + 0.35 * n for n in range(12)]
     hidden = {at: found for at in moments if (found := _hidden(session, how, at, preamble))}
     assert hidden == {}

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 from livekit.agents import AgentSession, function_tool
+from sweeps import swept
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -70,10 +71,12 @@ def _played(
 
 
 @pytest.mark.parametrize("goes_on", [2.45, 2.7, 3.0])
-def test_a_reply_that_nobody_has_heard_is_asked_for_anew_with_a_result(goes_on: float) -> None:
+@swept("moments", [0.4 + 0.25 * n for n in range(12)], every=3)
+def test_a_reply_that_nobody_has_heard_is_asked_for_anew_with_a_result(
+    goes_on: float, moments: list[float]
+) -> None:
     """The user has made a pause in their sentence, in which the call was made. The model is asked
     about the whole sentence at once, and is told that the call still runs."""
-    moments = [0.4 + 0.25 * n for n in range(12)]
     late = {}
     for takes in moments:
         ours, theirs = (
@@ -86,11 +89,14 @@ def test_a_reply_that_nobody_has_heard_is_asked_for_anew_with_a_result(goes_on: 
 
 
 @pytest.mark.parametrize("lasts", [0.4, 0.6])
-def test_a_cough_while_a_tool_runs_does_not_delay_its_answer(lasts: float) -> None:
+@swept("moments", [2.3 + 0.2 * n for n in range(9)], every=2)
+def test_a_cough_while_a_tool_runs_does_not_delay_its_answer(
+    lasts: float, moments: list[float]
+) -> None:
     """The tool takes two seconds; the cough comes at any moment of it. The STT gives interim
     transcripts: it would have shown words by then."""
     late = {}
-    for at in (2.3 + 0.2 * n for n in range(9)):
+    for at in moments:
         ours, theirs = (
             _played(kind, 2.0, coughs=at, lasts=lasts, interims=((0.4, "how"),))
             for kind in (TurnSession, AgentSession)

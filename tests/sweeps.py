@@ -1,0 +1,21 @@
+"""Sweeps: `make test` plays a part of them, `make exhaustive` the rest."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+__all__ = ["one_in", "swept"]
+
+
+def one_in(every: int, values: Iterable[Any]) -> list[Any]:
+    """Parameters, of which one in so many is quick enough for `make test`."""
+    marks = pytest.mark.exhaustive
+    return [pytest.param(v, marks=marks if n % every else ()) for n, v in enumerate(values)]
+
+
+def swept(name: str, values: Sequence[Any], every: int) -> pytest.MarkDecorator:
+    """A parameter that holds one in so many values, or all of them."""
+    some = pytest.param(values[::every], id=f"one in {every}")
+    every_one = pytest.param(values, id="all", marks=pytest.mark.exhaustive)
+    return pytest.mark.parametrize(name, [some, every_one])
