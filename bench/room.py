@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 
 from room.caller import Caller
-from room.machine import Others
+from room.machine import Others, cpu_seconds
 from room.server import RoomServer, here_or_elsewhere
 from room.worker import ROOT, Worker, working
 from turnfsm.runtime.demo.speech import PCM, RATE
@@ -75,6 +75,7 @@ def _step(kind: str, rooms: int) -> dict[str, Any]:
 async def _rooms(server: RoomServer, worker: Worker, kind: str, rooms: int) -> dict[str, Any]:
     callers = [Caller(server, f"{kind}-{uuid.uuid4().hex[:8]}") for _ in range(rooms)]
     here: list[Caller] = []
+    process = psutil.Process(worker.process.pid)
     try:
         for caller in callers:
             await caller.enter()
@@ -83,12 +84,12 @@ async def _rooms(server: RoomServer, worker: Worker, kind: str, rooms: int) -> d
         )
         here = [c for c, error in zip(callers, came, strict=True) if error is None]
         psutil.cpu_percent()
-        before = _processor(worker)
+        before = cpu_seconds(process)
         waits = await asyncio.gather(
             *(_ask(caller, _APART * number / len(here)) for number, caller in enumerate(here))
         )
-        spent = _processor(worker) - before
-        memory = _memory(worker)
+        spent = cpu_seconds(process) - before
+        memory = _memory(process)
     finally:
         await asyncio.gather(*(caller.leave() for caller in callers), return_exceptions=True)
     known = sorted(wait for own in waits for wait in own if wait is not None)
@@ -125,27 +126,10 @@ def _tone(seconds: float) -> PCM:
     return (8000 * np.sin(2 * np.pi * 300 * at)).astype(np.int16)
 
 
-def _family(worker: Worker) -> list[psutil.Process]:
-    parent = psutil.Process(worker.process.pid)
-    return [parent, *parent.children(recursive=True)]
-
-
-def _processor(worker: Worker) -> float:
-    """Seconds of processor time that the worker and its jobs have used."""
-    total = 0.0
-    for process in _family(worker):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
-
-
-def _memory(worker: Worker) -> float:
+def _memory(worker: psutil.Process) -> float:
     """The private memory of a job in MB: the median of the processes that serve rooms."""
     own = []
-    for process in _family(worker)[1:]:
+    for process in worker.children(recursive=True):
         try:
             own.append(process.memory_full_info().uss / 1e6)
         except psutil.Error:

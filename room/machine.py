@@ -10,7 +10,7 @@ from typing import TypeVar
 import psutil
 from attrs import define
 
-__all__ = ["BUSY", "Busy", "Others", "judged"]
+__all__ = ["BUSY", "Busy", "Others", "cpu_seconds", "judged"]
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ def _times() -> tuple[float, float, float]:
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     passed = sum(times[:8])  # the time of guests is also in the time of the user
-    return passed, passed - idle, _own()
+    return passed, passed - idle, cpu_seconds(psutil.Process())
 
 
 def _adopt_orphans() -> None:
@@ -106,13 +106,12 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _own() -> float:
-    """The CPU time of this process and of all that it has started."""
-    me = psutil.Process()
+def cpu_seconds(process: psutil.Process) -> float:
+    """The CPU time of a process and of all that it has started."""
     total = 0.0
-    for process in (me, *me.children(recursive=True)):
+    for one in (process, *process.children(recursive=True)):
         try:
-            times = process.cpu_times()
+            times = one.cpu_times()
         except psutil.NoSuchProcess:
             continue
         total += sum(times[:4])  # with those of children that have ended
