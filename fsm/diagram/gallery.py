@@ -15,12 +15,11 @@ INDEX = "README.md"
 
 
 def gallery(flows: Mapping[str, Flow]) -> dict[str, bytes]:
-    """File name to content: overview, picture, Mermaid, page and matrix of each flow; the index."""
+    """File name to content: overview, picture, page and matrix of each flow; the index."""
     files: dict[str, bytes] = {}
     for name, flow in flows.items():
         files[f"{name}.overview.svg"] = render(flow, "svg", overview=True)
         files[f"{name}.svg"] = render(flow, "svg")
-        files[f"{name}.mmd"] = render(flow, "mmd")
         files[f"{name}.md"] = render(flow, "md")
         files[f"{name}.matrix.md"] = as_markdown(matrix(flow)).encode()
     files[INDEX] = ("\n".join(_index(flows)) + "\n").encode()
@@ -41,7 +40,6 @@ def _index(flows: Mapping[str, Flow]) -> Iterator[str]:
             f"[picture with all transitions]({name}.svg)",
             f"[all transitions, state by state]({name}.md)",
             f"[matrix of states and triggers]({name}.matrix.md)",
-            f"[Mermaid]({name}.mmd)",
             f"[YAML](../specs/{name}.yaml)",
         )
         yield " · ".join(links)

@@ -24,7 +24,7 @@ def diagrams(
         bool, typer.Option("--check", help="Write nothing; exit status 1 if a file is out of date.")
     ] = False,
 ) -> None:
-    """Draw all shipped flows: SVG, Mermaid, tables, and an index (README.md)."""
+    """Draw all shipped flows: SVG, tables, and an index (README.md)."""
     from turnfsm.fsm import load_flow, shipped_flows
     from turnfsm.fsm.diagram.gallery import gallery
 

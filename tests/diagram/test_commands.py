@@ -106,13 +106,13 @@ def test_diagrams_knows_what_is_stale(
     assert run("diagrams", "-o", folder) == 0
     assert run("diagrams", "-o", folder, "--check") == 0
     (folder / "call.svg").write_text("old")
-    (folder / "call.mmd").unlink()
+    (folder / "call.matrix.md").unlink()
     (folder / "gone.svg").write_text("left over")
     capsys.readouterr()
     assert run("diagrams", "-o", folder, "--check") == 1
     assert capsys.readouterr().err.splitlines() == [
         f"{folder}/call.svg: is stale",
-        f"{folder}/call.mmd: is missing",
+        f"{folder}/call.matrix.md: is missing",
         f"{folder}/gone.svg: belongs to no shipped flow",
         f"  = help: run 'turnfsm diagrams -o {folder}' and commit the result",
     ]
