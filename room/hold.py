@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from attrs import define, field, frozen
 
+from turnfsm.runtime.demo.prompter import wait_for
 from turnfsm.runtime.demo.script import CONVERSATION, Cue, Line, When
 from turnfsm.runtime.demo.speech import PCM, UserVoice, recording
 from turnfsm.runtime.demo.tts import PiperVoice
@@ -18,7 +18,6 @@ from .caller import AGENT_STATE, Caller
 __all__ = ["Held", "Said", "caller_records", "hold", "lines", "words_ahead"]
 
 _MAX_WAIT = 60.0  # seconds within which the situation for a line occurs
-_LOOK = 0.02
 _AWAITED = {"question": "very light"}
 """The agent's text that the caller waits for before a line, since a running tool cannot be seen
 from outside."""
@@ -80,13 +79,7 @@ def _told(caller: Caller, words: str) -> bool:
 
 
 async def _wait(caller: Caller, cue: Cue, asked: float) -> None:
-    began = since = caller.pace.now()
-    while (now := caller.pace.now()) - since < cue.seconds:
-        if not _holds(caller, cue.when, asked):
-            since = now
-        if now - began > _MAX_WAIT:
-            raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {_MAX_WAIT:g} s")
-        await asyncio.sleep(_LOOK)
+    await wait_for(cue, lambda when: _holds(caller, when, asked), caller.pace, _MAX_WAIT)
 
 
 def _holds(caller: Caller, when: When, asked: float) -> bool:

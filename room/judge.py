@@ -10,8 +10,15 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm import load_flow
-from turnfsm.fsm.journal import Journal, replay
+from turnfsm.fsm.journal import Journal
 from turnfsm.runtime.demo.checks import Result, check
+from turnfsm.runtime.demo.evidence import (
+    audible,
+    no_errors,
+    replays,
+    turns_accounted,
+    understood,
+)
 from turnfsm.runtime.demo.expected import EXPECTED, WORD_ERRORS, Expectation
 from turnfsm.runtime.demo.script import CALLS, CONVERSATION
 from turnfsm.runtime.demo.speech import PCM, RATE
@@ -47,14 +54,12 @@ async def judge(
     merged = _merged(caller, held, records)
     results = [_to_the_end(held)]
     results += [check(_visible(expectation), merged) for expectation in EXPECTED]
-    results += [_understood(held, records), _turns(records), _calls(records)]
-    results += [await _audible(caller), _shown(caller, held), _state(caller)]
-    divergence = replay(journal, load_flow("turn"))
-    decided = len(journal.entries)
-    told = str(divergence or f"the flow decides all {decided} entries again in the same way")
-    results.append(Result("journal_replays", decided > 0 and divergence is None, told))
-    told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
-    return [*results, Result("no_errors", not errors, told)]
+    wanted = [said.line.text for said in held.said if not said.line.ignored]
+    results += [understood(wanted, _messages(records, "user")), turns_accounted(records)]
+    told = " ".join(text.text for text in caller.agent_texts)
+    heard = await transcribed(caller.ear.track(), caller.ear.sounds())
+    results += [_calls(records), audible(told, heard), _shown(caller, wanted), _state(caller)]
+    return [*results, replays(journal, load_flow("turn")), no_errors(errors)]
 
 
 def _merged(caller: Caller, held: Held, records: Sequence[Record]) -> list[Record]:
@@ -84,24 +89,6 @@ def _to_the_end(held: Held) -> Result:
     return Result("to_the_end", not (held.stopped or left), told)
 
 
-def _understood(held: Held, records: Sequence[Record]) -> Result:
-    wanted = [said.line.text for said in held.said if not said.line.ignored]
-    turns = _messages(records, "user")
-    errors = word_errors(" ".join(wanted), " ".join(turns))
-    ok = 0 < len(turns) == len(wanted) and errors.rate <= WORD_ERRORS
-    told = f"{len(turns)} turns of {len(wanted)} lines; {errors.edits} of {errors.said} words wrong"
-    return Result("user_understood", ok, told)
-
-
-def _turns(records: Sequence[Record]) -> Result:
-    outcomes = Counter(str(data["outcome"]) for data in _notes(records, "turn"))
-    commits = [r for r in records if r.get("trigger") == "turn_committed"]
-    taken = sum(r["verdict"] == "taken" for r in commits)
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
-    ok = 0 < taken == outcomes.total() and not outcomes["dropped"]
-    return Result("turns_accounted", ok, f"{taken} committed: {told or 'no outcome'}")
-
-
 def _calls(records: Sequence[Record]) -> Result:
     made = [
         (data["name"], json.loads(data["arguments"])) for data in _notes(records, "tool_started")
@@ -113,18 +100,9 @@ def _calls(records: Sequence[Record]) -> Result:
     return Result("calls_once", ok, f"{told}: {ended.total()} ends")
 
 
-async def _audible(caller: Caller) -> Result:
-    said = " ".join(text.text for text in caller.agent_texts)
-    errors = word_errors(said, " ".join(await transcribed(caller.ear.track(), caller.ear.sounds())))
-    ok = errors.said > 0 and errors.rate <= WORD_ERRORS
-    told = f"transcribed back: {errors.edits} of {errors.said} words wrong, {errors.rate:.1%}"
-    return Result("agent_audible", ok, told)
-
-
-def _shown(caller: Caller, held: Held) -> Result:
+def _shown(caller: Caller, wanted: Sequence[str]) -> Result:
     """The caller's transcript that the room publishes."""
-    wanted = " ".join(said.line.text for said in held.said if not said.line.ignored)
-    errors = word_errors(wanted, " ".join(caller.heard_of(caller.identity)))
+    errors = word_errors(" ".join(wanted), " ".join(caller.heard_of(caller.identity)))
     told = f"the caller's transcript in the room: {errors.edits} of {errors.said} words wrong"
     return Result("caller_transcribed", errors.said > 0 and errors.rate <= WORD_ERRORS, told)
 

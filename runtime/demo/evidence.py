@@ -2,6 +2,8 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from livekit.agents import llm
 
@@ -16,7 +18,9 @@ from .script import CALLS, CONVERSATION
 from .take import Take
 from .words import WordErrors, word_errors, words
 
-__all__ = ["judge"]
+__all__ = ["audible", "judge", "no_errors", "replays", "turns_accounted", "understood"]
+
+Record = Mapping[str, Any]
 
 _LINES = {line.name: line for line in CONVERSATION}
 
@@ -34,8 +38,52 @@ def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
             results.append(Result(expectation.name, None, why))
         else:
             results.append(check(expectation, take.records, take.never_posted))
-    results += [part(take) for part in (_understood, _asked_once, _turns, _calls, _audible)]
-    return [*results, _replays(take, flow, written), _quiet_log(take)]
+    said = [record["data"] for record in take.notes("user_audio")]
+    wanted = [data["text"] for data in said if not _LINES[data["line"]].ignored]
+    results += [understood(wanted, take.messages("user")), _asked_once(take)]
+    results += [turns_accounted(take.records), _calls(take), _audible(take)]
+    errors = [entry for entry in take.log if entry.startswith(("ERROR", "CRITICAL"))]
+    return [*results, _replays(take, flow, written), no_errors(errors)]
+
+
+def understood(wanted: Sequence[str], turns: Sequence[str]) -> Result:
+    """The user's lines with words are turns, with few wrong words."""
+    errors = word_errors(" ".join(wanted), " ".join(turns))
+    ok = 0 < len(turns) == len(wanted) and errors.rate <= WORD_ERRORS
+    told = f"{len(turns)} turns of {len(wanted)} lines with words; {_wrong(errors)}"
+    return Result("user_understood", ok, told)
+
+
+def turns_accounted(records: Iterable[Record]) -> Result:
+    """Every committed turn has one outcome, and none was dropped."""
+    committed, outcomes = 0, Counter[str]()
+    for record in records:
+        committed += record.get("trigger") == "turn_committed" and record["verdict"] == "taken"
+        if record.get("note") == "turn":
+            outcomes[str(record["data"]["outcome"])] += 1
+    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    ok = 0 < committed == outcomes.total() and not outcomes["dropped"]
+    return Result("turns_accounted", ok, f"{committed} committed: {told or 'no outcome'}")
+
+
+def audible(said: str, heard: Sequence[str]) -> Result:
+    """What was heard of the agent, transcribed, is what it said."""
+    errors = word_errors(said, " ".join(heard))
+    ok = errors.said > 0 and errors.rate <= WORD_ERRORS
+    return Result("agent_audible", ok, f"transcribed back: {_wrong(errors)}")
+
+
+def replays(journal: Journal, flow: Flow) -> Result:
+    """A replay gives the same verdicts."""
+    divergence, decided = replay(journal, flow), len(journal.entries)
+    told = str(divergence or f"the flow decides all {decided} entries again in the same way")
+    return Result("journal_replays", decided > 0 and divergence is None, told)
+
+
+def no_errors(errors: Sequence[str]) -> Result:
+    """Nothing was logged as an error."""
+    told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
+    return Result("no_errors", not errors, told)
 
 
 def _to_the_end(take: Take) -> Result:
@@ -45,16 +93,6 @@ def _to_the_end(take: Take) -> Result:
         return Result("to_the_end", False, take.stopped or f"not said: {', '.join(left)}")
     skipped = f"; not said, for want of an occasion: {', '.join(left)}" if left else ""
     return Result("to_the_end", True, f"{len(said)} lines in {take.end:.1f} s{skipped}")
-
-
-def _understood(take: Take) -> Result:
-    said = [r["data"] for r in take.notes("user_audio")]
-    wanted = [data["text"] for data in said if not _LINES[data["line"]].ignored]
-    turns = take.messages("user")
-    errors = word_errors(" ".join(wanted), " ".join(turns))
-    ok = 0 < len(turns) == len(wanted) and errors.rate <= WORD_ERRORS
-    told = f"{len(turns)} turns of {len(wanted)} lines with words; {_wrong(errors)}"
-    return Result("user_understood", ok, told)
 
 
 def _asked_once(take: Take) -> Result:
@@ -73,15 +111,6 @@ def _asked_once(take: Take) -> Result:
     return Result("model_asked_once", ok, told + committed)
 
 
-def _turns(take: Take) -> Result:
-    """Every committed turn has one outcome, and none was dropped."""
-    outcomes = Counter(str(record["data"]["outcome"]) for record in take.notes("turn"))
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
-    committed = len(take.committed)
-    ok = 0 < committed == outcomes.total() and not outcomes["dropped"]
-    return Result("turns_accounted", ok, f"{committed} committed: {told or 'no outcome'}")
-
-
 def _calls(take: Take) -> Result:
     """Each call ran once, and requests contain it with its result, in every provider's format."""
     made = [item for item in take.history if isinstance(item, llm.FunctionCall)]
@@ -97,30 +126,19 @@ def _calls(take: Take) -> Result:
 
 
 def _audible(take: Take) -> Result:
-    """Transcribes what the audio output played."""
-    said = " ".join(record["data"]["text"] for record in take.notes("agent_audio"))
     if take.transcribed is None:
         return Result("agent_audible", None, "not looked at: a typed conversation has no sound")
-    errors = word_errors(said, " ".join(take.transcribed))
-    ok = errors.said > 0 and errors.rate <= WORD_ERRORS
-    return Result("agent_audible", ok, f"transcribed back: {_wrong(errors)}")
+    said = " ".join(record["data"]["text"] for record in take.notes("agent_audio"))
+    return audible(said, take.transcribed)
 
 
 def _replays(take: Take, flow: Flow, written: Journal) -> Result:
     """The file is complete, and a replay gives the same verdicts."""
-    divergence = replay(written, flow)
-    decided, count = len(written.entries), 1 + len(written.records)
+    count = 1 + len(written.records)
     if count != len(take.records):
         told = f"the file has {count} of {len(take.records)} records"
         return Result("journal_replays", False, told)
-    told = str(divergence or f"the flow decides all {decided} entries again in the same way")
-    return Result("journal_replays", decided > 0 and divergence is None, told)
-
-
-def _quiet_log(take: Take) -> Result:
-    errors = [entry for entry in take.log if entry.startswith(("ERROR", "CRITICAL"))]
-    told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
-    return Result("no_errors", not errors, told)
+    return replays(written, flow)
 
 
 def _wrong(errors: WordErrors) -> str:

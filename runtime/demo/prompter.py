@@ -1,10 +1,12 @@
 """Waits until a line of the script is due."""
 
+from collections.abc import Callable
+
 from .pace import Pace
 from .parts import AudioOutput, Speakers
 from .script import Cue, Line, When
 
-__all__ = ["Prompter"]
+__all__ = ["Prompter", "wait_for"]
 
 _LOOK = 0.05  # seconds of conversation between two checks
 
@@ -42,13 +44,7 @@ class Prompter:
     async def wait_for(self, cue: Cue, *, max_wait: float = 30.0) -> None:
         """Wait until the situation has lasted long enough. Raises TimeoutError after this
         conversation time."""
-        began = since = self._pace.now()
-        while (now := self._pace.now()) - since < cue.seconds:
-            if not self.holds(cue.when):
-                since = now
-            if now - began > max_wait:
-                raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {max_wait:g} s")
-            await self._pace.sleep(_LOOK)
+        await wait_for(cue, self.holds, self._pace, max_wait)
 
     def tool_started(self, call_id: str) -> None:
         """A tool runs."""
@@ -61,3 +57,15 @@ class Prompter:
     def answer_began(self) -> None:
         """An utterance of the agent has begun."""
         self._answered = True
+
+
+async def wait_for(cue: Cue, holds: Callable[[When], bool], pace: Pace, max_wait: float) -> None:
+    """Wait until a situation has lasted long enough. Raises TimeoutError after this conversation
+    time."""
+    began = since = pace.now()
+    while (now := pace.now()) - since < cue.seconds:
+        if not holds(cue.when):
+            since = now
+        if now - began > max_wait:
+            raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {max_wait:g} s")
+        await pace.sleep(_LOOK)
