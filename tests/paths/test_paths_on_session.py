@@ -15,14 +15,12 @@ import pytest
 from sweeps import one_in
 
 from turnfsm.fsm import Taken, load_flow
-from turnfsm.fsm.cover import CoveringPath
+from turnfsm.fsm.cover import Cover
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, Stage
 from turnfsm.runtime.testing.livekit.walks import Walk, session_paths, walk_path
 
 TURN = load_flow("turn")
-FOUND = session_paths(TURN)
-WALKS: dict[str, Walk] = {}
 
 ONE_STEP = "LiveKit gives the floor to one step after the other: the first has finished by then"
 NO_SEGMENTS = "a step of the scripted model is one segment, which asks for its playout once"
@@ -130,10 +128,16 @@ UNHEARD = {
 }
 
 
-def _walk(path: CoveringPath) -> Walk:
-    if path.name not in WALKS:
-        WALKS[path.name] = walk_path(path, TURN)
-    return WALKS[path.name]
+@pytest.fixture(scope="module")
+def found() -> Cover:
+    """The paths."""
+    return session_paths(TURN)
+
+
+@pytest.fixture(scope="module")
+def walks(found: Cover) -> list[Walk]:
+    """A session that has walked each."""
+    return [walk_path(path, TURN) for path in found.paths]
 
 
 def _states(walk: Walk) -> list[str]:
@@ -144,44 +148,38 @@ def _states(walk: Walk) -> list[str]:
     return [state for state, _ in groupby([TURN.initial, *held])]
 
 
-@pytest.mark.parametrize("path", FOUND.paths, ids=lambda path: path.name.replace(" ", "-"))
-def test_the_session_walks_the_path(path: CoveringPath) -> None:
+def test_the_session_walks_the_paths(walks: list[Walk]) -> None:
     """Each trigger comes from LiveKit, is decided as the path says, and leads where it says."""
-    walk = _walk(path)
-    assert walk.problems == [], walk.outcome.timeline()
-    foretold = [state for state, _ in groupby([TURN.initial, *(s.state for s in path.steps)])]
-    assert _states(walk)[: len(foretold)] == foretold
+    for walk in walks:
+        assert walk.problems == [], (walk.path.name, walk.outcome.timeline())
+        path = [TURN.initial, *(step.state for step in walk.path.steps)]
+        foretold = [state for state, _ in groupby(path)]
+        assert _states(walk)[: len(foretold)] == foretold, walk.path.name
 
 
-@pytest.mark.parametrize("path", FOUND.paths, ids=lambda path: path.name.replace(" ", "-"))
-def test_the_state_is_what_is_heard(path: CoveringPath) -> None:
+def test_the_state_is_what_is_heard(walks: list[Walk]) -> None:
     """The audio output sounds while the state is speaking, and is still in every other."""
-    walk = _walk(path)
-    if walk.plan.text_only:
-        assert not walk.outcome.heard
-        return
-    unended = "speaking.speaking_limit.0" in {step.row for step in walk.path.steps}
-    for span in walk.spans:
-        sound = sum(
-            max(0.0, min(span.end, heard.end) - max(span.start, heard.start))
-            for heard in walk.outcome.heard
-        )
-        expected = span.end - span.start if span.state == "speaking" else 0.0
-        within = 1e-3
-        if unended and span.state == "speaking":  # silence without an end, until the limit
-            limit = walk.plan.timers["speaking_limit"]
-            expected, within = expected - limit, limit / 10  # it is looked ten times
-        assert sound == pytest.approx(expected, abs=within), (span, walk.outcome.heard_lines)
+    for walk in walks:
+        if walk.plan.text_only:
+            assert not walk.outcome.heard
+            continue
+        unended = "speaking.speaking_limit.0" in {step.row for step in walk.path.steps}
+        for span in walk.spans:
+            sound = sum(
+                max(0.0, min(span.end, heard.end) - max(span.start, heard.start))
+                for heard in walk.outcome.heard
+            )
+            expected = span.end - span.start if span.state == "speaking" else 0.0
+            within = 1e-3
+            if unended and span.state == "speaking":  # silence without an end, until the limit
+                limit = walk.plan.timers["speaking_limit"]
+                expected, within = expected - limit, limit / 10  # it is looked ten times
+            assert sound == pytest.approx(expected, abs=within), (span, walk.outcome.heard_lines)
 
 
-def test_a_tool_runs_while_the_turn_waits_for_one() -> None:
+def test_a_tool_runs_while_the_turn_waits_for_one(walks: list[Walk]) -> None:
     """In tool_running a call of LiveKit's is running from the first to the last moment."""
-    spans = [
-        (walk, span)
-        for walk in map(_walk, FOUND.paths)
-        for span in walk.spans
-        if span.state == "tool_running"
-    ]
+    spans = [(walk, s) for walk in walks for s in walk.spans if s.state == "tool_running"]
     assert len(spans) > 5
     for walk, span in spans:
         (call,) = walk.outcome.tools
@@ -189,16 +187,15 @@ def test_a_tool_runs_while_the_turn_waits_for_one() -> None:
         assert call.end is None or call.end >= span.end
 
 
-def test_what_has_no_script_is_listed() -> None:
+def test_what_has_no_script_is_listed(found: Cover) -> None:
     """The list of what cannot be walked is exact."""
-    assert {*FOUND.unreachable} == {*UNSCRIPTED}
+    assert {*found.unreachable} == {*UNSCRIPTED}
 
 
-def test_most_of_the_turn_is_walked() -> None:
+def test_most_of_the_turn_is_walked(walks: list[Walk]) -> None:
     """The sessions take every transition that is not listed, hold every state and hear every
     trigger but six: no path goes on until the reply to a turn is heard, and no script brings
     about an objection or the next reply."""
-    walks = [_walk(path) for path in FOUND.paths]
     rows = {row for walk in walks for row in walk.rows}
     known = len([*TURN.rows()])
     assert rows | {what.removeprefix("row ") for what in UNSCRIPTED} >= {r.id for r in TURN.rows()}
@@ -225,9 +222,9 @@ def test_a_turn_that_the_application_commits_interrupts_what_is_heard() -> None:
     assert outcome.heard_saying("Booked.") is not None, outcome.timeline()
 
 
-def test_a_path_that_the_session_does_not_take_is_reported() -> None:
+def test_a_path_that_the_session_does_not_take_is_reported(found: Cover) -> None:
     """A path that the session does not take is said, with what came instead."""
-    path = next(p for p in FOUND.paths if "row thinking.step_finished.2" in p.covers)
+    path = next(p for p in found.paths if "row thinking.step_finished.2" in p.covers)
     other = attrs.evolve(path.steps[-1], row="thinking.step_finished.1", state="thinking")
     wrong = attrs.evolve(path, steps=(*path.steps[:-1], other))
     assert walk_path(wrong, TURN).problems == [
@@ -236,7 +233,9 @@ def test_a_path_that_the_session_does_not_take_is_reported() -> None:
 
 
 @pytest.mark.parametrize("words", one_in(2, [2, 5]))
-def test_a_variant_that_counts_words_is_walked_without_problems(words: int, tmp_path: Path) -> None:
+def test_a_variant_that_counts_words_is_walked_without_problems(
+    words: int, found: Cover, tmp_path: Path
+) -> None:
     """An interruption needs words while the agent speaks. The paths are those of the turn, whose
     states and rows the variant has."""
     file = tmp_path / "mine.yaml"
@@ -247,7 +246,7 @@ def test_a_variant_that_counts_words_is_walked_without_problems(words: int, tmp_
         encoding="utf-8",
     )
     through = {"barge_in", "false_interruption"}
-    paths = [path for path in FOUND.paths if through & {step.trigger for step in path.steps}]
+    paths = [path for path in found.paths if through & {step.trigger for step in path.steps}]
     walks = [walk_path(path, str(file)) for path in paths]
     assert [problem for walk in walks for problem in walk.problems] == []
     rows = {row for walk in walks for row in walk.rows}
