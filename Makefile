@@ -8,6 +8,7 @@ SPEED  ?= 1
 JOBS   ?= auto
 ARGS   ?=
 OLDEST ?= 1.8.7
+NEXT ?= 2.0.0b1
 PYTHONS ?= python3.11 python3.13
 OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py)
 
@@ -15,7 +16,7 @@ OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.p
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test exhaustive oldest examples demo demo-pipecat room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
+.PHONY: help test exhaustive oldest next examples demo demo-pipecat room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -24,6 +25,7 @@ help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
 	@echo 'make exhaustive  run those that take long: explorations, random conversations, real models'
 	@echo 'make oldest    the scenarios with the oldest livekit-agents that is supported'
+	@echo 'make next      the same with the pre-release of livekit-agents 2.0'
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
@@ -48,8 +50,9 @@ test: .venv/.test .venv/.browser
 exhaustive: .venv/.test .venv/.browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m exhaustive $(ARGS)
 
-oldest: .venv/.test
-	$(BIN)/turnfsm livekit $(OLDEST) -- -m pytest -n $(JOBS) -m 'not room' -p no:cacheprovider $(OLD_TESTS) $(ARGS)
+oldest next: .venv/.test
+	$(BIN)/turnfsm livekit $(if $(filter next,$@),$(NEXT),$(OLDEST)) -- \
+		-m pytest -n $(JOBS) -m 'not room' -p no:cacheprovider $(OLD_TESTS) $(ARGS)
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)

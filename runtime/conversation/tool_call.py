@@ -60,6 +60,7 @@ class ToolCall:
         speech: Its speech.
         agent: The agent that made it.
         has_output: It has a result that the user may want to hear.
+        silent: The tool or the application wants no reply to that.
         was_cancelled: It was cancelled. Its end is reported later.
         step_hands_over: It was the last call of its step, and a call of the step has returned an
             agent.
@@ -77,6 +78,7 @@ class ToolCall:
     _floor: Floor
     _talks_over: Callable[[Agent], bool]
     has_output: bool = False
+    silent: bool = False
     was_cancelled: bool = False
     step_hands_over: bool = False
     waits: bool = False
@@ -231,6 +233,8 @@ class ToolCall:
             return "the agent has said it itself"
         if not self.has_output:
             return "it gave nothing to say"
+        if self.silent:
+            return "the application wants no reply to it"
         if self.agent is not None and self.agent.setup.replies_to_results:
             return "the model replies to it by itself"
         return None

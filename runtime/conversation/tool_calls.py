@@ -198,9 +198,17 @@ class ToolCalls(OpenCalls):
         self.count()
         self._moved()
 
-    def executed(self, speech: Speech) -> None:
+    def executed(self, speech: Speech, silent: Iterable[str] = ()) -> None:
         """All calls of a step have ended. If one of them has returned an agent, the handoff
-        begins."""
+        begins.
+
+        Args:
+            silent: The calls to whose results the application wants no reply.
+        """
+        for id in silent:
+            if (call := self._calls.get(id)) is not None:
+                call.silent = True
+                self._ready(call)
         calls = [call for call in self._in(("handing_over",)) if call.speech is speech]
         for call in calls:
             self._post(call, "executed")
@@ -235,6 +243,11 @@ class ToolCalls(OpenCalls):
         """
         if (call := self._calls.get(call_id)) is not None:
             call.was_cancelled = True
+
+    def wants_no_reply(self, call_id: str) -> None:
+        """The tool wants no reply to its result, which is not given yet. Posts nothing."""
+        if (call := self._calls.get(call_id)) is not None:
+            call.silent = True
 
     def returned_agent(self, call_id: str) -> None:
         """The tool has returned an agent, but its end is not reported yet. Posts nothing."""

@@ -2,10 +2,11 @@
 
 from typing import Any, Protocol
 
-from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
+from livekit.agents import ToolExecutionUpdatedEvent
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.livekit.stock import AgentSession
 
 from .pace import Pace
 from .parts import Stack

@@ -5,8 +5,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 
-from livekit.agents import AgentSession, inference, llm
+from livekit.agents import inference, llm
 
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 
 from .audio import WavInput, WavOutput

@@ -8,8 +8,9 @@ import asyncio
 from pathlib import Path
 from typing import Any, Self
 
-from livekit.agents import AgentSession, llm
+from livekit.agents import llm
 
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     ScriptedAudioInput,
     ScriptedAudioOutput,

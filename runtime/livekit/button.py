@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from asyncio import Future
 
-from livekit.agents import AgentSession
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.custom import turn_action
 from turnfsm.runtime.event import Event
+from turnfsm.runtime.livekit.stock import AgentSession
 
 __all__ = ["Button"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from livekit.agents import AgentSession
 from livekit.agents.version import __version__ as LIVEKIT
 
 from turnfsm.runtime.event_file import EventFile, hashed_words
+from turnfsm.runtime.livekit.stock import AgentSession
 
 from .overrides import closed_by, failure_of
 

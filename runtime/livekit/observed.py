@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from livekit.agents import Agent, AgentSession
+from livekit.agents import Agent
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm import Flow, Verdict, load_flow
@@ -18,6 +18,7 @@ from turnfsm.fsm.places import decided_at
 from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.turn import TurnRuntime
 from turnfsm.runtime.view.live import LiveView, view_of
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from livekit import rtc
-    from livekit.agents import AgentSession, llm, stt, tts, vad
+    from livekit.agents import llm, stt, tts, vad
     from livekit.agents.inference import LLMModels, RealtimeModels, STTModels, TTSModels
     from livekit.agents.llm import mcp
     from livekit.agents.types import NotGivenOr
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         TurnDetectionMode,
         TurnHandlingOptions,
     )
+
+    from turnfsm.runtime.livekit.stock import AgentSession
 
 __all__ = [
     "SessionOptions",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from livekit.agents import AgentSession
+from livekit.agents import llm
 from livekit.agents.voice.events import FunctionToolsExecutedEvent
 
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.store.keeping import Keeping
 
 from .overrides import (
@@ -83,16 +84,22 @@ class Reports:
                     event.cancel_agent_handoff()
                     refuse_handoff(output)
         # LiveKit hands over right after this event; the turn is held until then.
-        asyncio.get_running_loop().call_soon(self._calls_reported, event, speech)
+        replied = [o for o in event.function_call_outputs if o.reply_required]
+        asyncio.get_running_loop().call_soon(self._calls_reported, event, speech, replied)
 
-    def _calls_reported(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
-        """All listeners have received the event."""
-        self._conductor.tools.executed(speech)
+    def _calls_reported(
+        self,
+        event: FunctionToolsExecutedEvent,
+        speech: GovernedHandle,
+        replied: Iterable[llm.FunctionCallOutput],
+    ) -> None:
+        """All listeners have received the event, and may have cancelled the reply to outputs."""
+        silent = [output.call_id for output in replied if not output.reply_required]
+        self._conductor.tools.executed(speech, silent)
         agent = self._conductor.agent
         if event.has_tool_reply and agent is not None and agent.setup.keeps_context:
-            self._conductor.speech.reply_started(
-                speech
-            )  # the model is asked when the floor is free
+            # the model is asked when the floor is free
+            self._conductor.speech.reply_started(speech)
 
     def _hear_of_call(self, update: Any) -> None:
         tools = self._conductor.tools

@@ -34,20 +34,25 @@ class RestoredSession(Protocol):
     def turn_detection(self) -> Any: ...
 
 
-async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: Keeping) -> None:
+async def restore(
+    past: Past,
+    session: RestoredSession,
+    agent: Agent,
+    conversation: llm.ChatContext,
+    keeping: Keeping,
+) -> None:
     """Restore a conversation as the previous worker left it.
 
     Args:
         agent: The agent that is about to become active.
+        conversation: What it begins with; the restored items are added.
     """
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
     past = await restore_calls(past, session.ledger, session._conductor, tools, keeping)
     items = items_of_past(past)
     calls = items_of_calls(session.ledger, items)
     _insert(session.history, [*items, *calls])
-    conversation = agent.chat_ctx.copy()
     _insert(conversation, [*(item for item in items if item.id in past.shown), *calls])
-    await agent.update_chat_ctx(conversation, exclude_invalid_function_calls=False)
 
     resumption = restore_turns(
         past,

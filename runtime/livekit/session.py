@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from livekit import rtc
-from livekit.agents import NOT_GIVEN, Agent, AgentSession
+from livekit.agents import NOT_GIVEN, Agent
 from livekit.agents.types import NotGivenOr
 from livekit.agents.voice.agent_session import Run_T, Userdata_T
 from livekit.agents.voice.events import EventTypes
@@ -27,6 +27,7 @@ from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.livekit_contract import UnsupportedLiveKit
 from turnfsm.runtime.observe.telemetry import Telemetry, check_telemetry
 from turnfsm.runtime.proof import Proof, require_proof
@@ -47,7 +48,7 @@ from .options import (
     shows_options_of,
     with_turn_detection,
 )
-from .overrides import LEFT_OUT, GovernedSession
+from .overrides import LEFT_OUT, GovernedSession, begin_with, begins_with
 from .remote import RemoteTriggers
 from .reports import Reports
 from .restoring import restore
@@ -266,7 +267,7 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
         try:
             if self._keeping is not None:
-                await self._take_up(agent, self._keeping)
+                options = cast(Any, await self._take_up(agent, self._keeping, options))
             self._room = options.get("room") or self._room
             self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
             self._conductor.start()
@@ -332,20 +333,26 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
         self._turn.close()
         self._taken = asyncio.ensure_future(self.aclose())
 
-    async def _take_up(self, agent: Agent, keeping: Keeping) -> None:
-        """Continue where the last worker stopped, and save what happens from now on."""
-        given = {item.id for item in agent.chat_ctx.items}
+    async def _take_up(
+        self, agent: Agent, keeping: Keeping, options: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Continue where the last worker stopped, and save what happens from now on. Returns the
+        options of the start."""
+        conversation = begins_with(agent, options)
+        given = {item.id for item in conversation.items}
         past = await self.restore()
         self._conductor.keeping = keeping
         if past is not None:
-            await restore(past, self, agent, keeping)
+            await restore(past, self, agent, conversation, keeping)
+            options = await begin_with(agent, options, conversation)
         kept = StoredConversation(
-            StoredItems(self, agent, given),
+            StoredItems(self, agent, conversation, given),
             self._conductor,
             begun=past is not None and past.begun,
             words=keeping.stores_text,
         )
         keeping.begin(self._turn.journal, kept.gather)
+        return options
 
     def run(
         self,

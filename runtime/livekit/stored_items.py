@@ -9,6 +9,8 @@ from livekit.agents import Agent, llm
 
 from turnfsm.runtime.conversation.deferred import Deferred
 
+from .overrides import conversation_of
+
 __all__ = ["StoredItems"]
 
 INSTRUCTIONS = "lk.agent_task.instructions"
@@ -31,12 +33,19 @@ class StoredItems:
 
     Args:
         agent: The agent that is about to become active.
+        conversation: What it begins with.
         given: The ids of the items that it had before it was restored. The application also gives
             these to the next worker's agent.
     """
 
-    def __init__(self, session: StoredSession, agent: Agent, given: Collection[str]) -> None:
-        self._session, self._first = session, agent
+    def __init__(
+        self,
+        session: StoredSession,
+        agent: Agent,
+        conversation: llm.ChatContext,
+        given: Collection[str],
+    ) -> None:
+        self._session, self._first, self._before = session, agent, conversation
         self._given = frozenset(given)
         self._known: set[str] = set()
         self._looked: tuple[object, ...] = ()
@@ -80,8 +89,9 @@ class StoredItems:
 
     @property
     def _own(self) -> Sequence[llm.ChatItem]:
-        items: Sequence[llm.ChatItem] = self._agent.chat_ctx.items
-        return items
+        activity = self._session.activity
+        context = conversation_of(activity) if activity is not None else self._before
+        return context.items
 
     def _keeps(self, item: llm.ChatItem) -> bool:
         own = item.type == "agent_config_update" or item.id.startswith(INSTRUCTIONS)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any, cast
 
-from livekit.agents import AgentSession
-
 from turnfsm.fsm.flow import Tuning
+from turnfsm.runtime.livekit.stock import AgentSession
 
 __all__ = ["Tuner"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, llm
+from livekit.agents import Agent, llm
 from livekit.agents.utils import is_given
 
 from turnfsm.fsm import Flow, TurnfsmError
+from turnfsm.runtime.livekit.stock import AgentSession
 
 from .overrides import LEFT_OUT
 

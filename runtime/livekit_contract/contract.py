@@ -22,6 +22,9 @@ __all__ = ["SUPPORTED", "Lost", "UnsupportedLiveKit", "check", "installed", "los
 SUPPORTED = ">=1.8.7,<1.9"
 """The versions of livekit-agents that the binding was written for and is tested with."""
 
+PREVIEWS = ("2.0.0b1",)
+"""Pre-releases that it is tested with, too. pip does not install them unless asked to."""
+
 _FROM, _BELOW = (1, 8, 7), (1, 9)
 
 _Row = TypeVar("_Row", PrivateName, Order)
@@ -88,7 +91,7 @@ def _fits(text: str) -> bool:
     if release is None:
         return False
     numbers = tuple(int(part) for part in release.groups())
-    return numbers >= _FROM and numbers[:2] < _BELOW
+    return text in PREVIEWS or (numbers >= _FROM and numbers[:2] < _BELOW)
 
 
 def _problems(examine: Callable[[_Row], str | None], rows: Iterable[_Row]) -> Iterator[Lost]:
@@ -96,7 +99,14 @@ def _problems(examine: Callable[[_Row], str | None], rows: Iterable[_Row]) -> It
 
 
 def _missing(row: PrivateName) -> str | None:
-    return None if row.optional else _different(row)
+    if row.optional:
+        return None
+    problem = _different(row)
+    if problem is not None and row.instead is not None:
+        owner, name = row.instead
+        if _different(row._replace(owner=owner, name=name)) is None:
+            return None
+    return problem
 
 
 def _different(row: PrivateName) -> str | None:

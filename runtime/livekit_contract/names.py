@@ -21,7 +21,8 @@ class PrivateName(NamedTuple):
 
     `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
     more. A `call` is the name of a function that the owner, itself a function, calls. An `optional`
-    name was added after the oldest supported release; turnfsm checks whether it exists.
+    name was added after the oldest supported release; turnfsm checks whether it exists. `instead`
+    is the owner and the name in livekit-agents 2.0, if they differ.
     """
 
     owner: str
@@ -31,6 +32,7 @@ class PrivateName(NamedTuple):
     feature: str
     takes: str = ""
     optional: bool = False
+    instead: tuple[str, str] | None = None
 
 
 class Order(NamedTuple):
@@ -53,9 +55,12 @@ def _rows(table: str) -> Iterator[PrivateName]:
             owner, kind = line.rstrip(":").rsplit(" ", 1)
         else:
             left, _, why = line.partition("|")
+            left, _, later = left.partition(" -> ")
+            place, _, renamed = later.strip().rpartition(".")
             name, _, takes = left.strip().partition("(")
             one = PrivateName(owner, name.rstrip("?"), cast(Kind, kind), why.strip(), feature)
-            yield one._replace(takes=takes[:-1], optional=name.endswith("?"))
+            instead = (place or owner, renamed) if renamed else None
+            yield one._replace(takes=takes[:-1], optional=name.endswith("?"), instead=instead)
 
 
 PRIVATE_NAMES = tuple(_rows(TABLE))

@@ -37,7 +37,7 @@ voice.speech_handle:SpeechHandle attribute:
   _error | whether an error is about to end a speech
   _generations | whether a step has released the floor
 voice.agent:Agent attribute:
-  _chat_ctx | the conversation
+  _chat_ctx -> voice.agent_activity:AgentActivity._chat_ctx | the conversation
 voice.agent_activity global:
   _SpeechHandleContextVar | which speech a task is for
 voice.audio_recognition global:
@@ -195,12 +195,12 @@ voice.agent_activity:AgentActivity property:
 voice.agent_session:AgentSession method:
   _update_activity(self agent ...) | a handoff begins and ends
 voice.agent:AgentTask attribute:
-  _old_agent | which agent a task hands back to
+  _old_agent -> _old_activity | which agent a task hands back to
   _AgentTask__inactive_ev | a task whose tool is cancelled hands back to nobody
 voice.speech_handle:SpeechHandle attribute:
   _tasks | what still runs for a speech whose calls were released
 voice.events:RunContext method:
-  _make_update_output(self message call_id_suffix) | no handoff of an interrupted turn
+  _make_update_output(self message call_id_suffix) -> _make_update_pair | no late handoff
 voice.events:RunContext attribute:
   _initial_step_idx | the step whose end a handoff waits for
 

@@ -39,7 +39,9 @@ def _names() -> Iterator[str]:
     for owner, rows in groupby(sorted(PRIVATE_NAMES, key=lambda row: _place(row.owner)), _place_of):
         for row in sorted(rows, key=lambda row: (row.kind, row.name)):
             called = f"({', '.join(row.takes.split())})" if row.takes else ""
-            yield f"| {owner} | `{row.name}{called}` | {row.kind} | `{row.feature}` | {row.why} |"
+            later = f" (2.0: `{row.instead[1]}`)" if row.instead is not None else ""
+            name = f"`{row.name}{called}`{later}"
+            yield f"| {owner} | {name} | {row.kind} | `{row.feature}` | {row.why} |"
 
 
 def _orders() -> Iterator[str]:

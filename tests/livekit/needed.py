@@ -26,6 +26,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedVAD,
     Stage,
 )
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 __all__ = ["NEEDED"]
 
@@ -239,9 +240,9 @@ def a_run_begins_after_an_inline_task() -> list[str]:
         def __init__(self) -> None:
             super().__init__(instructions="Confirm.")
 
-        async def on_enter(self) -> None:
+        async def on_enter(self) -> Any:
             await asyncio.sleep(3.0)
-            self.complete("yes")
+            return complete(self, "yes")
 
     @function_tool
     async def book() -> str:

@@ -20,6 +20,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     Stage,
 )
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 __all__ = ["LEAVING"]
 
@@ -108,8 +109,8 @@ class _Errand(AgentTask[str]):
     def __init__(self) -> None:
         super().__init__(instructions="Do it.")
 
-    async def on_enter(self) -> None:
-        self.complete("done")
+    async def on_enter(self) -> Any:
+        return complete(self, "done")
 
 
 @on_interruption("hold")

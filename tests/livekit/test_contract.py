@@ -22,6 +22,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 import turnfsm.runtime.livekit
 from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit
 from turnfsm.runtime.livekit_contract import FEATURES, ORDERS, PRIVATE_NAMES, contract
+from turnfsm.runtime.livekit_contract.names import PrivateName
 
 BINDING = Path(turnfsm.runtime.livekit.__file__).parent
 OVERRIDES = sorted((BINDING / "overrides").glob("*.py"))
@@ -47,7 +48,7 @@ def test_the_range_is_the_one_that_is_installed() -> None:
     assert f"\nOLDEST ?= {SUPPORTED.removeprefix('>=').partition(',')[0]}\n" in makefile
 
 
-@pytest.mark.parametrize("version", ["1.8.6", "1.7.1", "1.9.0", "2.0.0b1", "of unknown version"])
+@pytest.mark.parametrize("version", ["1.8.6", "1.7.1", "1.9.0", "2.0.0b2", "of unknown version"])
 def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error names the version that is there, those that fit, and the remedy."""
     monkeypatch.setattr(contract, "installed", lambda: version)
@@ -58,7 +59,7 @@ def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatc
     assert "pip install 'turnfsm[livekit]'" in said
 
 
-@pytest.mark.parametrize("version", ["1.8.7", "1.8.9", "1.8.12", "1.8.10rc1"])
+@pytest.mark.parametrize("version", ["1.8.7", "1.8.9", "1.8.12", "1.8.10rc1", "2.0.0b1"])
 def test_a_later_one_of_the_series_is_tried(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the range the names decide, so that a bug-fix release needs none of ours."""
     monkeypatch.setattr(contract, "installed", lambda: version)
@@ -158,10 +159,15 @@ def test_every_name_is_of_a_feature() -> None:
     assert {row.feature for row in (*PRIVATE_NAMES, *ORDERS)} == set(FEATURES)
 
 
+def _both(row: PrivateName) -> set[str]:
+    """Its name, and that in livekit-agents 2.0."""
+    return {row.name, *(row.instead or ())[1:]}
+
+
 def test_every_used_name_is_listed() -> None:
     """The list has exactly what the overrides touch."""
     touched = {name for path in OVERRIDES for name in _names(path)}
-    listed = {row.name for row in PRIVATE_NAMES}
+    listed = {name for row in PRIVATE_NAMES for name in _both(row)}
     private = {name for name in touched if _private(name)}
     assert private - listed - _ours() == set()
     assert listed - touched == set()
@@ -169,7 +175,7 @@ def test_every_used_name_is_listed() -> None:
 
 def test_every_override_is_listed() -> None:
     """Each override of something of LiveKit's is in the list."""
-    listed = {row.name for row in PRIVATE_NAMES}
+    listed = {name for row in PRIVATE_NAMES for name in _both(row)}
     for governed in GOVERNED:
         theirs = {name for base in _theirs(governed) for name in (*dir(base), *_set_by(base))}
         ours = {name for path in OVERRIDES for name in _defined(path)} & set(vars(governed))

@@ -11,6 +11,7 @@ from livekit.agents import Agent, AgentTask, function_tool, mock_tools
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 NOTICE = "This call is recorded for quality and for training purposes."
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
@@ -168,9 +169,9 @@ class _Name(AgentTask[str]):
         super().__init__(instructions="Ask for the name.")
 
     @function_tool
-    async def record(self) -> None:
+    async def record(self) -> Any:
         """Record the name."""
-        self.complete("Ann")
+        return complete(self, "Ann")
 
 
 def test_a_run_that_completes_the_first_task_ends_at_once(session_class: Any) -> None:

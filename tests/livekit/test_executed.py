@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 from both import Session, listening
-from livekit.agents import AgentSession, RunContext, ToolError, function_tool
+from livekit.agents import AgentSession, RunContext, ToolError, function_tool, llm
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -133,3 +134,48 @@ def test_what_a_call_reports_that_goes_on_by_itself_is_in_it_as_on_agent_session
         outputs = _asks(session_class, "an update")[1]["look_up"]
         said[session_class] = [output.output for output in outputs]
     assert said[TurnSession] == said[AgentSession] != []
+
+
+@pytest.mark.parametrize("realtime", [False, True], ids=["pipeline", "realtime"])
+@pytest.mark.parametrize("by", ["tool", "listener"])
+@pytest.mark.parametrize("goes_on", [None, 4.5, 9.0])
+def test_a_result_that_asks_for_no_reply_gets_none_as_on_agent_session(
+    realtime: bool, by: str, goes_on: float | None
+) -> None:
+    """`ToolResult(..., reply_required=False)`, or a listener that cancels the reply."""
+
+    @function_tool
+    async def note() -> llm.ToolResult:
+        """Take a note."""
+        return llm.ToolResult("noted", reply_required=by != "tool")
+
+    def listener(event: Any) -> None:
+        if by == "listener":
+            event.cancel_tool_reply()
+
+    heard = []
+    for kind in (AgentSession, TurnSession):
+        user = ScriptedUser().says("note it please", at=1.0)
+        if goes_on is not None:
+            user.says("and then", at=goes_on)
+        tts = ScriptedTTS()
+        model = ScriptedLLM(
+            {"note it": Reply("One moment.", calls=Call("note")), "and then": "Then."},
+            otherwise="I see.",
+        )
+        make = partial(_listened, kind, listener)
+        stage = Stage(
+            make,  # type: ignore[arg-type]
+            user=user,
+            llm=ScriptedRealtime(user, model, tts, turn_detection=False) if realtime else model,
+            tts=tts,
+            tools=[note],
+        )
+        heard.append([one.text for one in stage.run(15.0).heard])
+    assert heard[1] == heard[0] == ["One moment.", *(["Then."] if goes_on else [])]
+
+
+def _listened(kind: Session, listener: Any, **options: Any) -> AgentSession[Any]:
+    session: AgentSession[Any] = kind(**options)
+    session.on("function_tools_executed", listener)
+    return session

@@ -202,6 +202,9 @@ def test_input_by_code_after_a_slow_tool_is_answered_at_once(detects: bool) -> N
     assert _calls(stage, outcome) == (["released"], [STILL_RUNNING, "booked"])
 
 
+@pytest.mark.skipif(
+    not hasattr(RunContext, "_make_update_output"), reason="livekit-agents 2.0 refuses it itself"
+)
 @BOTH
 def test_an_interrupted_turn_hands_nobody_over(detects: bool) -> None:
     """A tool returns an agent after the interruption: the model is told that nothing happened."""

@@ -15,6 +15,7 @@ from turnfsm.fsm.metrics.figures import measure
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 
 class AskName(AgentTask[str]):
@@ -27,9 +28,9 @@ class AskName(AgentTask[str]):
         self.session.generate_reply(instructions="ask")
 
     @function_tool
-    async def take_name(self, name: str) -> None:
+    async def take_name(self, name: str) -> Any:
         """Take the name."""
-        self.complete(name)
+        return complete(self, name)
 
 
 class AskDay(AgentTask[str]):
@@ -42,9 +43,9 @@ class AskDay(AgentTask[str]):
         self.session.generate_reply(instructions="ask")
 
     @function_tool
-    async def take_day(self, day: str) -> None:
+    async def take_day(self, day: str) -> Any:
         """Take the day."""
-        self.complete(day)
+        return complete(self, day)
 
 
 class Booker(Agent):

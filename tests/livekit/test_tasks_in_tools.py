@@ -17,6 +17,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     Stage,
 )
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 SOON = {"endpointing": {"min_delay": 0.2, "max_delay": 3.0}}
 """A turn ends when the VAD reports that the voice has ended."""
@@ -28,10 +29,10 @@ class Name(AgentTask[str]):
     def __init__(self) -> None:
         super().__init__(instructions="Ask for the name.")
 
-    async def on_enter(self) -> None:
+    async def on_enter(self) -> Any:
         await self.session.say("What is your name?")
         await asyncio.sleep(0.5)
-        self.complete("Ann")
+        return complete(self, "Ann")
 
 
 class Clerk(Agent):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from livekit.agents import AgentSession, __version__
+from livekit.agents import __version__
 
 from turnfsm.runtime.compare.host import Contender, Host
 from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.livekit.stock import AgentSession
 
 from .agent_state import AGENT_STATE
 from .calls import CALLS, CONTROL_CALLS

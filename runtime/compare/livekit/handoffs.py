@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, AgentTask, function_tool
+from livekit.agents import Agent, AgentTask, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 from livekit.agents.voice.run_result import RunResult
 
 from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 from .links import PULLS
 
@@ -28,9 +30,9 @@ class _Name(AgentTask[str]):
         self.session.say("What is your name?")
 
     @function_tool
-    async def record_name(self) -> None:
+    async def record_name(self) -> Any:
         """Record the name."""
-        self.complete("Bob")
+        return complete(self, "Bob")
 
 
 class _Email(AgentTask[str]):
@@ -41,9 +43,9 @@ class _Email(AgentTask[str]):
         self.session.say("What is your address?")
 
     @function_tool
-    async def record_email(self) -> None:
+    async def record_email(self) -> Any:
         """Record the address."""
-        self.complete("b@x.y")
+        return complete(self, "b@x.y")
 
 
 class _Front(Agent):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from livekit.agents import AgentSession, APIConnectionError
+from livekit.agents import APIConnectionError
 
 from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, AgentTask, function_tool
+from livekit.agents import Agent, AgentTask, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 
 from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 from .handoffs import RUN_LINKS, held, say
 from .links import ISSUES, PULLS
@@ -35,27 +37,27 @@ class _Intent(_Step):
     question = "What can I do for you?"
 
     @function_tool
-    async def confirm_intent(self) -> None:
+    async def confirm_intent(self) -> Any:
         """Confirm what the caller wants."""
-        self.complete("a visit")
+        return complete(self, "a visit")
 
 
 class _Identity(_Step):
     question = "Who are you?"
 
     @function_tool
-    async def identify(self) -> None:
+    async def identify(self) -> Any:
         """Note who the caller is."""
-        self.complete("Ada")
+        return complete(self, "Ada")
 
 
 class _Schedule(_Step):
     question = "When does it suit you?"
 
     @function_tool
-    async def schedule(self) -> None:
+    async def schedule(self) -> Any:
         """Note when the visit is."""
-        self.complete("tomorrow at nine")
+        return complete(self, "tomorrow at nine")
 
 
 class _Clinic(Agent):

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import attrs
-from livekit.agents import AgentSession, RunContext, function_tool
+from livekit.agents import RunContext, function_tool
 
 from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

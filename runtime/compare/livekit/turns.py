@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, function_tool
+from livekit.agents import Agent, function_tool
 
 from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
+from livekit.agents import Agent, AgentTask, RunContext, function_tool
 
 from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -17,6 +18,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     Stage,
 )
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 from .checks import late
 from .links import ISSUES
@@ -172,10 +174,10 @@ class _Confirm(AgentTask[None]):
     def __init__(self) -> None:
         super().__init__(instructions="Confirm.")
 
-    async def on_enter(self) -> None:
+    async def on_enter(self) -> Any:
         self.session.say("Are you sure?")
         await asyncio.sleep(2.0)
-        self.complete(None)
+        return complete(self, None)
 
 
 def _s5_task(session_class: type[AgentSession[Any]]) -> Stage:

@@ -8,6 +8,7 @@ tests/livekit/test_ablation.py fails.
 from .activity import GovernedActivity, activity_of
 from .components import closed_by, failure_of
 from .handing_over import refuse_handoff
+from .history import begin_with, begins_with, conversation_of, current_conversation
 from .left_out import LEFT_OUT
 from .recognition import turn_of
 from .run import GovernedRun
@@ -23,8 +24,12 @@ __all__ = [
     "GovernedSession",
     "TurnContext",
     "activity_of",
+    "begin_with",
+    "begins_with",
     "cancel_call",
     "closed_by",
+    "conversation_of",
+    "current_conversation",
     "current_speech",
     "failure_of",
     "govern",

@@ -21,6 +21,7 @@ from turnfsm.runtime.conversation.ports import Phase
 
 from .answering import let_tools_end
 from .conversation import results_in
+from .history import conversation_of, returns_to
 from .overlap import VERDICTS
 from .producing import ProducingActivity
 from .speech import UNKNOWN, govern
@@ -245,7 +246,7 @@ class GovernedActivity(ProducingActivity):
 
     def other_calls(self, item: str) -> frozenset[str]:
         """The ids of the conversation's calls, except that of this item."""
-        contexts = self.agent._chat_ctx, self.session.history
+        contexts = conversation_of(self), self.session.history
         calls = [
             other.call_id
             for context in contexts
@@ -257,7 +258,7 @@ class GovernedActivity(ProducingActivity):
     @property
     def shown_results(self) -> frozenset[str]:
         """The ids of the results in the agent's conversation."""
-        return results_in(self.agent._chat_ctx)
+        return results_in(conversation_of(self))
 
     # -- tool calls
 
@@ -295,14 +296,14 @@ class GovernedActivity(ProducingActivity):
         # cancelled never does.
         active = self.session._activity
         task = active.agent if active is not None else None
-        if isinstance(task, AgentTask) and task._old_agent is self.agent:
+        if isinstance(task, AgentTask) and returns_to(task) is self.agent:
             task._AgentTask__inactive_ev.set()  # type: ignore[attr-defined]
 
     @property
     def settled(self) -> bool:
         """This agent is active, its `on_enter` has returned, and it hands over to nobody."""
         task = self.agent if isinstance(self.agent, AgentTask) else None
-        over = task is not None and task.done() and task._old_agent is not None  # handing back
+        over = task is not None and task.done() and returns_to(task) is not None  # handing back
         # After the session's `drain` its speeches are paused for good, and nothing follows.
         leaving = self.__dict__["_new_turns_blocked"] or self._closed
         return not (self.entering or leaving or over or self.in_task)

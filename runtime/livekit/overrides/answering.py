@@ -15,6 +15,7 @@ from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync
 from .governed_model import GovernedModel
+from .history import conversation_of
 from .output import OutputActivity
 from .tools import (
     cancel_call,
@@ -37,7 +38,7 @@ class AnsweringActivity(OutputActivity):
 
     _conductor: Conductor
     _sending: asyncio.Task[None] | None = None
-    _answering: asyncio.Task[None] | None = None
+    _answerer: asyncio.Task[None] | None = None
 
     @property
     def _sync(self) -> ChatContextSync | None:
@@ -65,7 +66,7 @@ class AnsweringActivity(OutputActivity):
         A model answers the last item, and results stand right after their calls.
         """
         due = self._conductor.tools.undelivered_of(speech.id, _results_of(speech))
-        items = (*self.agent._chat_ctx.items, *speech.chat_items)
+        items = (*conversation_of(self).items, *speech.chat_items)
         its = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
         overtaken = self._sync is not None and self._sync.spoken_behind(its)
         return list(its.values()) if overtaken else []
@@ -79,7 +80,7 @@ class AnsweringActivity(OutputActivity):
 
     def add_cancelled_output(self, call: str, text: str) -> None:
         """Add an output to the conversation for a call that was answered and then cancelled."""
-        conversation = self.agent._chat_ctx
+        conversation = conversation_of(self)
         calls = (item for item in conversation.items if item.type == "function_call")
         made = next((item for item in calls if item.call_id == call), None)
         if made is None or self.session._is_closing():
@@ -94,8 +95,8 @@ class AnsweringActivity(OutputActivity):
     def answer(self, calls: Sequence[str]) -> None:
         """Answer calls that continue in the background with an output that says so."""
         if calls:
-            answer = self._answer(calls, self._answering)
-            self._answering = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
+            answer = self._answer(calls, self._answerer)
+            self._answerer = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
 
     async def _answer(self, calls: Sequence[str], before: asyncio.Task[None] | None) -> None:
         if before is not None:

@@ -14,6 +14,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.fsm.journal import AgentEntryFailed
 from turnfsm.fsm.sound import Sound
 
+from .history import conversation_of
 from .leaving import LeavingActivity
 from .speech import GovernedHandle, govern
 
@@ -38,7 +39,7 @@ class ArrivingActivity(LeavingActivity):
 
     async def start(self, **how: Any) -> None:
         """Start the activity. A realtime model gets its conversation here."""
-        self.agent._chat_ctx.insert(list(self._find_what_came_since()))
+        conversation_of(self).insert(list(self._find_what_came_since()))
         await super().start(**how)
         if (entering := self._on_enter_task) is not None:
             entering.add_done_callback(self._entered)
@@ -56,7 +57,7 @@ class ArrivingActivity(LeavingActivity):
         # The previous agent has heard them, and they have no answer yet.
         skipped = self._conductor.log.agenda.unclaimed
         recognised = [self.session.history.get_by_id(id) for id in skipped]
-        conversation = self.agent._chat_ctx
+        conversation = conversation_of(self)
         conversation.insert(
             [item for item in recognised if item and conversation.get_by_id(item.id) is None]
         )
@@ -115,13 +116,13 @@ class ArrivingActivity(LeavingActivity):
         # reply after such a result may already have delivered it.
         if not self.session.history.items:
             return  # the first agent: finding its tools would take longer than all the rest
-        held = {item.id for item in self.agent._chat_ctx.items}
+        held = {item.id for item in conversation_of(self).items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
         due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
         unanswered = self._conductor.log.agenda.unclaimed
         calls: dict[str, llm.FunctionCall] = {}
         told = False
-        for item in _as_they_came(self.session.history, self.agent._chat_ctx):
+        for item in _as_they_came(self.session.history, conversation_of(self)):
             if item.type == "message" and item.role == "user":
                 if item.id not in unanswered:  # these are unanswered
                     asked, told = item.id, False

@@ -20,6 +20,7 @@ from turnfsm.runtime.conversation.utterance import Question
 
 from .arriving import ArrivingActivity
 from .components import follow_fallbacks, vad_failure
+from .history import conversation_of
 from .overlap import OverlapJudge
 from .recognition import GovernedRecognition, turn_of
 from .segment import Segment
@@ -343,4 +344,4 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _item_ids(self) -> frozenset[str]:
-        return frozenset([item.id for item in self.agent._chat_ctx.items])
+        return frozenset([item.id for item in conversation_of(self).items])

@@ -17,6 +17,7 @@ from .answering import AnsweringActivity, names
 from .conversation import ChatContextSync, results_in
 from .generations import Generation
 from .governed_model import GovernedModel
+from .history import conversation_of
 from .item_stream import ItemStream
 from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, own_id, tool_interrupts
@@ -165,7 +166,7 @@ class RealtimeActivity(AnsweringActivity):
         else:
             answers = sync.ends_with_open_words and not later
             own = given
-        shown = results_in(self.agent._chat_ctx)
+        shown = results_in(conversation_of(self))
         self._conductor.requests.sent(speech, shown, given, answers=answers)
         if (given is not None or later) and self._decides:  # it cancels its own answer
             self._conductor.realtime.answer_skipped(sync.unanswered())
@@ -238,7 +239,7 @@ class RealtimeActivity(AnsweringActivity):
         speech.instructed = bool(given) and not request.get("user_input")
         if request.get("text") is None:
             await self._conductor.requests.may_request(speech)
-            if under_way := {task for task in (self._answering, self._sending) if task is not None}:
+            if under_way := {task for task in (self._answerer, self._sending) if task is not None}:
                 await asyncio.wait(under_way)
             await self._forget()
         self._asking = handle
@@ -294,7 +295,7 @@ class RealtimeActivity(AnsweringActivity):
     ) -> None:
         speech = govern(speech_handle, self._conductor)
         if self.model_replies and not generation_ev.user_initiated:
-            self._conductor.requests.sent(speech, results_in(self.agent._chat_ctx), answers=True)
+            self._conductor.requests.sent(speech, results_in(conversation_of(self)), answers=True)
         # LiveKit leaves unheard text and calls that never ran in the model's conversation.
         said: list[str] = []
         made: list[str] = []
@@ -341,7 +342,7 @@ class RealtimeActivity(AnsweringActivity):
         unheard = {id for id in (*over, *made) if in_history(id) is None}
         if not unheard or (sync := self._sync) is None:
             return
-        items = self.agent._chat_ctx.items
+        items = conversation_of(self).items
         items[:] = [item for item in items if item.id not in unheard]
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)

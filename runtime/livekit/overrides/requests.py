@@ -14,6 +14,7 @@ from turnfsm.fsm.journal import ReplyText
 
 from .answering import let_tools_end
 from .hearing import HearingActivity
+from .history import conversation_of
 from .projected import send, shared
 from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of_call
 
@@ -71,7 +72,7 @@ class RequestingActivity(HearingActivity):
         if not isinstance(speech, GovernedHandle) or speech.request is None:
             return  # the application has called it
         request, speech.request = speech.request, None
-        conversation = self.agent._chat_ctx.items
+        conversation = conversation_of(self).items
         copied, copies = shared(context.items, conversation)
         rest, since = _without(context.items, copied), _without(conversation, copies)
         came = self._came_since(request, rest, since)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentSession, AgentTask, llm
+from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentTask, llm
 from livekit.agents.utils import aio
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
@@ -24,11 +24,13 @@ from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.conversation.waits import LongWait, TurnWaitsLong
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.livekit.tuning import Tuner
 
 from .activity import GovernedActivity, adopt
 from .arriving import results_when_copied
 from .components import closed_by
+from .history import conversation_of
 from .output import StepOutput, nothing
 from .run import GovernedRun
 from .speech import GovernedHandle
@@ -82,7 +84,7 @@ class GovernedSession(AgentSession[Userdata_T]):
             adopt(activity, self._conductor)
             assert isinstance(activity, GovernedActivity)
             activity.results_when_copied = results_when_copied(
-                self.history, activity.agent._chat_ctx, dict(self.__dict__.get("_commits", ()))
+                self.history, conversation_of(activity), dict(self.__dict__.get("_commits", ()))
             )
             self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
             if isinstance(activity.agent, AgentTask):
@@ -126,7 +128,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         agent says them."""
         if (activity := self.activity) is None:
             return
-        conversation = activity.agent._chat_ctx
+        conversation = conversation_of(activity)
         for item in items:
             call = self._conductor.tools.get(item.call_id.removesuffix("_final"))
             agent = call.agent if call is not None else None
@@ -254,7 +256,8 @@ class GovernedSession(AgentSession[Userdata_T]):
             content=[info.new_transcript],
             transcript_confidence=info.transcript_confidence,
         )
-        self.current_agent._chat_ctx.items.append(said)
+        activity: Any = self._activity
+        conversation_of(activity).items.append(said)
         self._conversation_item_added(said)
 
     def _on_audio_enabled_changed(self, enabled: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal, cast
 
-from livekit.agents import AgentSession, ToolError, llm
+from livekit.agents import AgentTask, ToolError, llm
 from livekit.agents.utils import aio
 from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent, RunContext
@@ -19,6 +19,7 @@ from turnfsm.runtime.conversation.tool_call import CANCELLED, UNKNOWN
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
+from turnfsm.runtime.livekit.stock import AgentSession
 
 from .handing_over import REFUSED, hand_over, hands_over, refuse_handoff, refused, without_agent
 from .speech import GovernedHandle, govern
@@ -33,6 +34,8 @@ __all__ = [
     "running_call",
     "say_still_running",
 ]
+
+_is_transition: Any = getattr(llm.tool_context, "is_transition", lambda _: False)
 
 NOT_RUN_AGAIN = "This is the result of the identical call {call}. The tool did not run again."
 ENDED = "The identical call {call} has ended. The tool did not run again."
@@ -128,20 +131,30 @@ class TurnContext(RunContext[Userdata_T]):
                     handle.stop("programmatic")
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
-        # LiveKit treats a handoff after an update of the call as an error. A handoff of an
-        # interrupted turn whose calls were answered is made or refused here.
-        speech = self.speech_handle
-        if not (speech.interrupted and isinstance(speech, GovernedHandle) and hands_over(message)):
-            return super()._make_update_output(message, **how)
-        rest = without_agent(message)
-        if hand_over(self, message):
-            return super()._make_update_output(rest, **how)
-        if rest is None:
-            return super()._make_update_output(ToolError(REFUSED), **how)
-        given = super()._make_update_output(rest, **how)
-        if given.fnc_call_out is not None:
+        message, refused = self._without_handoff(message)
+        given = super()._make_update_output(message, **how)
+        if refused and given.fnc_call_out is not None:
             refuse_handoff(given.fnc_call_out)
         return given
+
+    def _make_update_pair(self, message: Any, **how: Any) -> Any:
+        # the name of 2.0
+        message, refused = self._without_handoff(message)
+        given = super()._make_update_pair(message, **how)  # type: ignore[misc]
+        if refused:
+            refuse_handoff(given[1])
+        return given
+
+    def _without_handoff(self, message: Any) -> tuple[Any, bool]:
+        """LiveKit treats a handoff after an update of the call as an error. A handoff of an
+        interrupted turn whose calls were answered is made or refused here."""
+        speech = self.speech_handle
+        if not (speech.interrupted and isinstance(speech, GovernedHandle) and hands_over(message)):
+            return message, False
+        rest = without_agent(message)
+        if hand_over(self, message):
+            return rest, False
+        return (ToolError(REFUSED), False) if rest is None else (rest, True)
 
 
 class GovernedExecutor(_ToolExecutor):
@@ -175,6 +188,8 @@ class GovernedExecutor(_ToolExecutor):
             self._conductor.tools.cancelled(call.call_id)
         if hands_over(value):
             tools.returned_agent(call.call_id)
+        elif _is_silent(value, activity and activity.agent):
+            tools.wants_no_reply(call.call_id)
         if running is not None and running.exe_task.done() and self._conductor.keeping is not None:
             await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
             await self._conductor.requests.after_call()
@@ -280,6 +295,17 @@ class GovernedExecutor(_ToolExecutor):
         for call, task in tuple(self._running_tasks.items()):
             if task.exe_task is asyncio.current_task():
                 del self._running_tasks[call]
+
+
+def _is_silent(value: Any, agent: object) -> bool:
+    """LiveKit requests no reply to what a tool has returned. In livekit-agents 2.0 it acts by
+    itself on a transition, such as the end of the agent's task."""
+    if isinstance(value, llm.ToolResult):
+        return not value.reply_required
+    if not _is_transition(value):
+        return False
+    ends = type(value).__name__ in ("Completed", "Failed", "Rejected")
+    return isinstance(agent, AgentTask) or not ends
 
 
 def _answer_with(known: LedgerCall, turn: str) -> Any:

@@ -10,12 +10,12 @@ from itertools import accumulate
 from typing import Any
 
 import attrs
-from livekit.agents import AgentSession
 
 from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.errors import TurnfsmError, near
 from turnfsm.fsm.journal import Entry
 from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 from turnfsm.runtime.testing.script import Answer, Check, Script, Step
 from turnfsm.runtime.testing.script_rules import head_of, moment_of

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from livekit.agents import AgentSession
 from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice import events as ev
 
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.heard import TimelineEntry
 
 from .outcome import Outcome, Speech, ToolRun

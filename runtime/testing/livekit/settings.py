@@ -8,9 +8,10 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
-from livekit.agents import AgentSession, TurnHandlingOptions
+from livekit.agents import TurnHandlingOptions
 
 from turnfsm.fsm.errors import near, quoted
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.errors import KitError
 
 __all__ = ["own_settings", "session_settings"]

@@ -9,8 +9,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, llm
+from livekit.agents import Agent, llm
 
+from turnfsm.runtime.livekit.overrides import current_conversation
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
 from turnfsm.runtime.testing.heard import Heard
@@ -181,7 +183,7 @@ class Stage:
                 await seconds.wait()
             else:
                 await asyncio.sleep(origin + seconds - self._loop.time())
-            self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
+            self._recorder.outcome.chat_ctx = current_conversation(self.session)
             if isinstance(self.llm, ScriptedRealtime) and self.llm.sessions:
                 self._recorder.outcome.realtime_ctx = self.llm.sessions[-1].chat_ctx
         finally:

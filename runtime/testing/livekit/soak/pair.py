@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 import attrs
-from livekit.agents import Agent, AgentSession
+from livekit.agents import Agent
 
 from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.fsm.audit.properties import broken_properties
 from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit.outcome import Outcome, ToolRun
 from turnfsm.runtime.testing.livekit.stage import Stage
 
