@@ -64,9 +64,9 @@ def _check_states(filler: Filler, place: Path, source: Source) -> Iterator[Findi
         if state not in FILLED:
             message, where = f"a filler is not said in {quoted(state)}", (*place, "in", index)
             yield source.at(where, message, near(state, FILLED), code="unknown-state")
-    if filler.tools and "thinking" in filler.in_:
-        message = "in the state 'thinking' the turn waits for no tool"
-        remedy = "remove 'tools', or write a filler of its own for 'thinking'"
+    if filler.tools and (other := [state for state in filler.in_ if state in FILLED[1:]]):
+        message = f"in the state {other[0]!r} the turn waits for no tool"
+        remedy = f"remove 'tools', or write a filler of its own for {other[0]!r}"
         yield source.at_key((*place, "tools"), message, remedy, code="contradiction")
 
 

@@ -12,14 +12,26 @@ from turnfsm.fsm.source import Path
 from .parts import Parts, Rows
 from .written import HOST, Filler
 
-__all__ = ["BUSY", "BY_WORDS", "FILLED", "add_fillers", "add_silence", "end_of_filler"]
+__all__ = [
+    "AT_WORK",
+    "BUSY",
+    "BY_WORDS",
+    "FILLED",
+    "add_fillers",
+    "add_silence",
+    "count_turn",
+    "end_of_filler",
+]
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
 """While one of these is so, the floor is the user's."""
-FILLED = ("tool_running", "thinking")
-"""The states in which the user waits for what a filler bridges."""
+AT_WORK = ("tool_running", "thinking")
+"""The states in which the user waits for the agent."""
+FILLED = (*AT_WORK, "listening")
+"""The states in which the user may wait for what a filler bridges."""
 BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "user_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "reply_requested", "turn_dropped", "user_typed")
+_WAITS = {"turn_open", "reply_awaited"}
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3
 _HANG_UP_AFTER = 1.0
@@ -54,12 +66,38 @@ def add_fillers(parts: Parts) -> None:
         states = filler.in_ if {*filler.in_} <= {*FILLED} else FILLED  # a wrong one is reported
         for state in states:
             its = _before_reply(row) if state == "thinking" else row
+            if state == "listening":
+                its = attrs.evolve(row, conditions=("turn_open", *row.conditions))
+                if len(states) > 1:  # otherwise it starts with the state, as each turn does
+                    count_turn(parts, state, name, states, here)
             parts.paced_timer(state, name, filler.after, normal, its, here)
         if len(states) > 1:
             parts.lasting(name)
         if "thinking" in states:
             _reply_waits(parts, here)
     end_of_filler(parts, section)
+
+
+def count_turn(parts: Parts, state: str, timer: str, states: Names, place: Path) -> None:
+    """A timer of these states counts from a committed turn; from a step or a tool only if nobody
+    waited before, for the turn or for the reply to it: then it kept running for nothing."""
+    awaited = Fact(set_by=("reply_requested",), cleared_by=("step_started",))
+    parts.fact("session", "reply_awaited", awaited, place)
+    for trigger, rows in parts.rows(state).items():
+        counted: list[Transition] = []
+        for row in rows:
+            anew = attrs.evolve(row, restarts=(*row.restarts, timer))
+            if trigger == "turn_committed":
+                counted.append(anew if row.actions else row)
+            elif row.dest in {*states} & {*AT_WORK} and not _WAITS & {*row.conditions, *row.unless}:
+                known = {one.conditions for one in counted}  # by another timer
+                waited = [(*row.conditions, fact) for fact in sorted(_WAITS, reverse=True)]
+                counted += [attrs.evolve(row, conditions=c) for c in waited if c not in known]
+                counted.append(anew)
+            else:
+                counted.append(row)
+        if tuple(counted) != rows:
+            parts.trigger(state, trigger, tuple(counted), place)
 
 
 def _before_reply(row: Transition) -> Transition:

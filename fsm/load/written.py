@@ -119,7 +119,8 @@ class Filler:
     )
     in_: Names = doc(
         "The states in which it may be said: tool_running, while the turn waits for a tool; "
-        "thinking, while the model has produced nothing. The seconds of both count together. "
+        "thinking, while the model has produced nothing; listening, while the application holds "
+        "the user's turn. The seconds of all count together. "
         "Fillers for other states are counted separately. Default: tool_running.",
         yaml="in",
         default=("tool_running",),

@@ -85,6 +85,17 @@ def test_a_filler_in_other_states_has_its_own_seconds() -> None:
     assert row.conditions == ("can_say",)
 
 
+@pytest.mark.exhaustive
+def test_a_filler_for_a_turn_that_is_held_is_proved_beside_the_other_sections() -> None:
+    flow = flow_of(
+        "fillers: {say: Moment., in: [listening, thinking, tool_running]}\n"
+        f"silence: {SILENCE}\nnever_silent: {{after: 4, say: Still., give_up: Sorry.}}\n"
+    )
+    report = check_flow(flow)
+    assert report.ok
+    assert list(report.findings) == []
+
+
 def test_a_filler_before_an_answer_that_has_begun_is_refuted() -> None:
     """The guard is written without the fact."""
     text = (
@@ -158,8 +169,8 @@ def test_a_flow_that_extends_one_can_change_a_section(tmp_path: Path) -> None:
         ),
         (
             "fillers: [{say: Moment., in: [thinking, speaking]}]\n",
-            "3:41 unknown-state: a filler is not said in 'speaking'; there is: thinking, "
-            "tool_running",
+            "3:41 unknown-state: a filler is not said in 'speaking'; there is: listening, "
+            "thinking, tool_running",
         ),
         (
             "fillers: {say: Moment., in: thinking, tools: book}\n",

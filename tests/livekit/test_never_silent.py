@@ -136,6 +136,22 @@ def test_a_turn_that_the_application_holds_is_bridged() -> None:
     assert said(outcome) == [STILL, MORE, ANSWER], outcome.timeline()
 
 
+def test_what_the_application_and_the_model_take_counts_together() -> None:
+    class Slow(Desk):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            await asyncio.sleep(3.0)
+
+    stage = Stage(
+        partial(TurnSession, flow=flow_of(), proof="off"),
+        user=ScriptedUser().says("a table", at=1.0),
+        llm=ScriptedLLM({"a table": Reply(ANSWER, ttft=3.5)}),
+        agent=Slow,
+        turn_handling={"preemptive_generation": {"enabled": False}},
+    )
+    outcome = stage.run(20.0)
+    assert longest_silence(outcome, 2.1, outcome.heard[0].start) <= 4.0 + LATE, outcome.timeline()
+
+
 def test_nothing_is_said_while_nobody_waits() -> None:
     """The timer has run out long before the next turn, and does not count for its answer."""
     user = ScriptedUser().says("a table", at=1.0).says("another one", at=20.0)

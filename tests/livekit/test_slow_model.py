@@ -241,3 +241,42 @@ def test_a_reply_that_no_user_waits_for_is_not_bridged() -> None:
         tts=ScriptedTTS(),
     ).at(0.5, lambda stage: stage.session.generate_reply(instructions="Greet."))
     assert [one.text for one in stage.run(12.0).heard] == [ANSWER]
+
+
+class Holds(Agent):
+    """It holds each turn for so many seconds before the model is asked."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(instructions="Book tables.")
+        self.seconds = seconds
+
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        await asyncio.sleep(self.seconds)
+
+
+@pytest.mark.parametrize(
+    ("holds", "model", "said"), [(4.0, 0.1, True), (1.0, 2.0, True), (1.0, 0.2, False)]
+)
+def test_a_turn_that_the_application_holds_is_bridged(
+    holds: float, model: float, said: bool
+) -> None:
+    """Its seconds and those of the model count together."""
+    flow = flow_of(f'{{after: 1.5, say: "{WAIT}", in: [listening, thinking]}}')
+    handling = {"preemptive_generation": {"enabled": False}}
+    user = ScriptedUser().says("a table", at=1.0).says("a table", at=14.0)
+    outcomes = []
+    for its in (flow, "turn"):
+        stage = Stage(
+            partial(TurnSession, flow=its, proof="off"),
+            user=user,
+            llm=ScriptedLLM({"a table": Reply(ANSWER, ttft=model)}),
+            tts=ScriptedTTS(durations={WAIT: 1.2}),
+            agent=lambda: Holds(holds),
+            turn_handling=handling,
+        )
+        outcomes.append(stage.run(28.0))
+    filled, alone = ([one.text for one in outcome.heard] for outcome in outcomes)
+    assert alone == [ANSWER, ANSWER], outcomes[1].timeline()
+    assert filled == ([WAIT, ANSWER] * 2 if said else alone), outcomes[0].timeline()
+    start = next(one.start for one in outcomes[0].heard if one.text == ANSWER)
+    assert start <= outcomes[1].heard[0].start + 0.3
