@@ -14,10 +14,14 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.ai_service import AIService
 from pipecat.services.llm_service import FunctionCallParams, LLMService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
-from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.turns.user_turn_strategies import (
+    FilterIncompleteUserTurnStrategies,
+    UserTurnStrategies,
+)
 
 from turnfsm.fsm import Flow, HostError, TurnfsmError, load_flow
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
@@ -106,6 +110,7 @@ class TurnGovernor:
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
         self._tap = Tap()
         self._ends: Ends | None = None
+        self._recommends = False  # Pipecat would use the strategies that a service recommends
         self._governed: set[Part] = set()
         self._session = PipecatSession(
             self._flow,
@@ -135,6 +140,8 @@ class TurnGovernor:
         """The user aggregator's parameters, with strategies that ask the flow."""
         self._once("user")
         params = params or LLMUserAggregatorParams()
+        _refuse_verdicts_of_the_model(params)
+        self._recommends = params.user_turn_strategies is None
         self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
         own = params.user_turn_strategies or UserTurnStrategies()
         strategies = governed(own, self._ends, self._session.hearing, self._session.conductor)
@@ -151,6 +158,8 @@ class TurnGovernor:
         out: list[FrameProcessor] = []
         for one in processors:
             out.append(one)
+            if self._recommends:
+                _refuse_recommended(one)
             if isinstance(one, LLMUserAggregator):
                 agent.context = one.context
                 out.append(AskGate(session))
@@ -295,6 +304,27 @@ class TurnGovernor:
                 "one LLM service: make another TurnGovernor for another pipeline"
             )
         self._governed.add(part)
+
+
+def _refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
+    own = params.user_turn_strategies
+    if params.filter_incomplete_user_turns or isinstance(own, FilterIncompleteUserTurnStrategies):
+        raise HostError(
+            "FilterIncompleteUserTurnStrategies lets the model decide whether the user's turn is "
+            "complete, after it was asked; a flow commits the turn before. Use a stop strategy "
+            "that decides first, such as TurnAnalyzerUserTurnStopStrategy"
+        )
+
+
+def _refuse_recommended(one: FrameProcessor) -> None:
+    """Pipecat adopts them at the start, when the flow could not be asked any more."""
+    metadata = one.service_metadata_frame() if isinstance(one, AIService) else None
+    if metadata is not None and (own := metadata.user_turn_strategies) is not None:
+        raise HostError(
+            f"{one.name} finds the turns of the user itself, which Pipecat would adopt without the "
+            "flow; pass its strategies to the governor: governor.user(LLMUserAggregatorParams("
+            f"user_turn_strategies={type(own).__name__}()))"
+        )
 
 
 def _refuse_realtime(llm: LLMService[Any]) -> None:

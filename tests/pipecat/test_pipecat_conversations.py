@@ -10,7 +10,11 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pipecat.frames import frames as f
 from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
-from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
+from pipecat.turns.user_turn_strategies import (
+    EagerUserTurnStrategies,
+    ExternalUserTurnStrategies,
+    UserTurnStrategies,
+)
 from pipecat_stage import Stage, brief
 
 from turnfsm import load_flow
@@ -183,6 +187,30 @@ def test_too_few_words_do_not_interrupt_and_belong_to_no_turn() -> None:
     assert stage.heard == f"{COUNT} You said please stop that now."
     assert stage.user_turns == {"replied": 2}
     assert others(stage) == []
+
+
+def test_turns_that_a_service_detects_are_governed() -> None:
+    """An answer that it would interrupt is paused, and goes on if there are no words."""
+
+    async def proposes(stage: Stage, words: str) -> None:
+        await stage.microphone.push_frame(f.ProposedUserStartedSpeakingFrame())
+        await asyncio.sleep(0.5)
+        if words:
+            frame = f.TranscriptionFrame(words, "user", "now", finalized=True)
+            await stage.microphone.push_frame(frame)
+        await stage.microphone.push_frame(f.ProposedUserStoppedSpeakingFrame())
+
+    async def script(stage: Stage) -> None:
+        await proposes(stage, "please count to ten")
+        await stage.until(3.0)
+        await proposes(stage, "")
+        await stage.until(10.0)
+        await proposes(stage, "thank you")
+
+    stage = Stage(counts, strategies=ExternalUserTurnStrategies).play(script)
+    assert stage.heard == f"{COUNT} You said thank you."
+    assert stage.states.count("paused") == 1
+    assert stage.user_turns == {"replied": 2}
 
 
 def test_a_user_who_is_muted_while_they_speak_does_not_hold_the_agent_up() -> None:

@@ -19,10 +19,15 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.ai_service import AIService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import BaseUserTurnStartStrategy
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, SpeechTimeoutUserTurnStopStrategy
-from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.turns.user_turn_strategies import (
+    ExternalUserTurnStrategies,
+    FilterIncompleteUserTurnStrategies,
+    UserTurnStrategies,
+)
 from pipecat_stage import Stage
 
 import turnfsm.runtime.host.output
@@ -40,10 +45,20 @@ from turnfsm.runtime.testing.pipecat import (
     own_strategies,
 )
 
+OWN = UserTurnStrategies(start=[], stop=[])
+"""Stands for the kit's strategies."""
 
-def _parts(governor: TurnGovernor, *, user: bool = True, transport: bool = True) -> list[Any]:
-    own = LLMUserAggregatorParams(user_turn_strategies=own_strategies())
-    pair = LLMContextAggregatorPair(LLMContext(), user_params=governor.user(own) if user else own)
+
+def _parts(
+    governor: TurnGovernor,
+    *,
+    user: bool = True,
+    transport: bool = True,
+    own: UserTurnStrategies | None = OWN,
+) -> list[Any]:
+    given = LLMUserAggregatorParams(user_turn_strategies=own_strategies() if own is OWN else own)
+    params = governor.user(given) if user else given
+    pair = LLMContextAggregatorPair(LLMContext(), user_params=params)
     params = TransportParams(audio_out_enabled=True)
     speaker = Loudspeaker([], governor.transport(params) if transport else params)
     model = ScriptedModel(lambda messages: Says())
@@ -122,6 +137,45 @@ def test_a_service_that_hears_the_user_itself_is_refused() -> None:
     parts[2] = Realtime(lambda messages: Says())
     with pytest.raises(HostError, match="hears the user itself"):
         governor.processors(parts)
+
+
+class DetectsTurns(AIService):
+    """An STT service that finds the ends of turns itself."""
+
+    def service_metadata_frame(self) -> f.ServiceMetadataFrame:
+        own = ExternalUserTurnStrategies()
+        return f.ServiceMetadataFrame(service_name=self.name, user_turn_strategies=own)
+
+
+def test_strategies_that_only_a_service_recommends_are_refused_with_the_line_to_write() -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor, own=None)
+    parts[0] = DetectsTurns()
+    with pytest.raises(HostError, match=r"DetectsTurns.*ExternalUserTurnStrategies\(\)"):
+        governor.processors(parts)
+
+
+def test_strategies_that_a_service_recommends_can_be_given() -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor, own=ExternalUserTurnStrategies())
+    parts[0] = DetectsTurns()
+    assert governor.processors(parts)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"user_turn_strategies": FilterIncompleteUserTurnStrategies()},
+        {"filter_incomplete_user_turns": True},
+    ],
+)
+def test_a_model_that_decides_whether_the_turn_is_complete_is_refused(
+    options: dict[str, Any],
+) -> None:
+    with warnings.catch_warnings(record=True):  # the second is deprecated
+        params = LLMUserAggregatorParams(**options)
+    with pytest.raises(HostError, match="lets the model decide"):
+        TurnGovernor().user(params)
 
 
 @pytest.mark.parametrize(
