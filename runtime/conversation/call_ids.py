@@ -23,6 +23,10 @@ class CallIds:
         """The id assigned to this item's call; None if there is none yet."""
         return self._own.get(item)
 
+    def taken(self, id: str, *used: Container[str]) -> bool:
+        """Whether a call has this id: one of these, or one that is under way."""
+        return id in self._own.values() or any(id in ids for ids in used)
+
     def own(self, item: str, given: str, *used: Container[str]) -> str:
         """The id of a call. It stays the same while the call is running.
 
@@ -33,7 +37,7 @@ class CallIds:
         """
         if self.known(item) is None:
             id, number = given, 1
-            while id in self._own.values() or any(id in ids for ids in used):
+            while self.taken(id, *used):
                 number += 1
                 id = f"{given}_{number}"
             self._own[item] = id

@@ -107,6 +107,18 @@ class RequestReports:
         """
         return self._ids.own(item, given, others, self._core.ledger)
 
+    def call_repeated(self, id: str) -> bool:
+        """A model that owns its turns reports a call. Posts nothing.
+
+        Returns:
+            Whether it has reported it before. Such a model gives each call an id of its own, so
+            the second report is a retry and starts nothing.
+        """
+        if not self._ids.taken(id, self._core.ledger):
+            return False
+        self._core.turn.note("call_repeated", call=id)
+        return True
+
     async def before_call(self, call_id: str, name: str, arguments: str, turn: str) -> str | None:
         """A tool is about to begin. Posts nothing.
 

@@ -101,7 +101,10 @@ def test_it_is_proved(more: str) -> None:
 
 @pytest.mark.parametrize(
     "base",
-    one_in(5, ["push_to_talk", "overlap", "half_duplex", "uninterruptible", "speech_to_speech"]),
+    one_in(
+        6,
+        ["push_to_talk", "overlap", "half_duplex", "uninterruptible", "speech_to_speech", "duplex"],
+    ),
 )
 def test_it_is_proved_for_every_shipped_turn(base: str) -> None:
     text = f"flow: m\nextends: {base}\nhold: {{then: Are you back?}}\n"

@@ -323,7 +323,7 @@ def test_nothing_is_said_while_the_model_hears_the_user(auto: bool) -> None:
 def test_each_variant_is_played_here() -> None:
     """A flow that is shipped is also run."""
     played = {"half_duplex", "uninterruptible", "push_to_talk", "speech_to_speech"}
-    played |= {"overlap"}  # in test_overlap.py
+    played |= {"overlap", "duplex"}  # in test_overlap.py and test_duplex.py
     assert {"turn", "session", "tool_call", "resume", "utterance"} | played == {*shipped_flows()}
 
 

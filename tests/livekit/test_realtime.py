@@ -254,7 +254,9 @@ class _SlowServer:
     def __init__(self, *items: llm.ChatItem) -> None:
         self.chat_ctx = llm.ChatContext(list(items))
         self.created: list[str] = []
-        self.capabilities = SimpleNamespace(auto_tool_reply_generation=False)
+        self.capabilities = SimpleNamespace(
+            auto_tool_reply_generation=False, mutable_chat_context=True
+        )
 
     async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
         known = {item.id for item in self.chat_ctx.items}

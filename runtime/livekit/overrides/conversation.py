@@ -187,8 +187,8 @@ class ChatContextSync:
                 replies_to_results=self._model.capabilities.auto_tool_reply_generation,
             )
             change = diff(held, target)
-            if not change.moves:
-                break
+            if not (change.moves and self._model.capabilities.mutable_chat_context):
+                break  # a model that keeps what it was told would be told again
             # Items that move are removed first. LiveKit might remove user messages instead; sent
             # again, they would be text, not the audio that the model has heard.
             moved.update(change.delete)

@@ -12,14 +12,16 @@ _Item = TypeVar("_Item")
 
 
 class ItemStream(Generic[_Item]):
-    """A stream that calls a function with each item.
+    """A stream that calls a function with each item, and leaves out those that become None.
 
     Not a generator: cancelling one reader would end it for the others. Its end comes only after
     what was ready before: once the messages end, LiveKit closes the stream of calls, also if the
     task that makes them has not started yet.
     """
 
-    def __init__(self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item]) -> None:
+    def __init__(
+        self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item | None]
+    ) -> None:
         self._items = aiter(stream)
         self._comes = comes
 
@@ -28,7 +30,9 @@ class ItemStream(Generic[_Item]):
 
     async def __anext__(self) -> _Item:
         try:
-            return self._comes(await anext(self._items))
+            while (item := self._comes(await anext(self._items))) is None:
+                pass
         except StopAsyncIteration:
             await asyncio.sleep(0)
             raise
+        return item

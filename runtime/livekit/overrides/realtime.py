@@ -305,7 +305,10 @@ class RealtimeActivity(AnsweringActivity):
             self._said.append((speech, message.message_id))
             return message
 
-        def call_comes(call: llm.FunctionCall) -> llm.FunctionCall:
+        def call_comes(call: llm.FunctionCall) -> llm.FunctionCall | None:
+            duplex = isinstance(self.llm, llm.DuplexRealtimeAdapter)
+            if duplex and self._conductor.requests.call_repeated(call.call_id):
+                return None
             made.append(call.id)
             if speech.instructed:  # the model has also answered the user
                 self._conductor.realtime.answered()

@@ -2,6 +2,7 @@
 
 from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
+from .duplex import Delegation, ScriptedDuplex
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage
 from .outcome import Outcome, Speech, ToolRun
@@ -23,6 +24,7 @@ from .voice import ScriptedTTS
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
+    "Delegation",
     "Heard",
     "LiveStage",
     "Outcome",
@@ -32,6 +34,7 @@ __all__ = [
     "RequestEntry",
     "ScriptedAudioInput",
     "ScriptedAudioOutput",
+    "ScriptedDuplex",
     "ScriptedLLM",
     "ScriptedRealtime",
     "ScriptedSTT",

@@ -18,7 +18,7 @@ from .scripted_llm import Reply, Request, ScriptedLLM
 from .user import FRAME, RATE, ScriptedUser, code_of, offset_of
 from .voice import ScriptedTTS
 
-__all__ = ["ScriptedRealtime"]
+__all__ = ["Ear", "ScriptedRealtime"]
 
 _FRAME_SAMPLES = int(RATE * FRAME)
 
@@ -99,7 +99,7 @@ class ScriptedRealtime(llm.RealtimeModel):
         """Nothing to close: LiveKit closes the sessions."""
 
 
-class _Ear:
+class Ear:
     """The input buffer: what it has heard of each utterance since the last `take`."""
 
     def __init__(self, user: ScriptedUser) -> None:
@@ -139,7 +139,7 @@ class _Session(llm.RealtimeSession[Any]):
         self._owner = owner
         self._context = llm.ChatContext.empty()
         self._offered = llm.ToolContext.empty()
-        self._ear = _Ear(owner.user)
+        self._ear = Ear(owner.user)
         self._response: _Response | None = None
         self._count = 0
         self._tool_choice: llm.ToolChoice | None = None

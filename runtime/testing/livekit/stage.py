@@ -17,6 +17,7 @@ from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
 from turnfsm.runtime.testing.heard import Heard
 
+from .duplex import ScriptedDuplex
 from .ears import ScriptedSTT, ScriptedVAD
 from .echo import Echo
 from .outcome import Outcome
@@ -37,6 +38,9 @@ HANGS = 3600.0
 """Virtual seconds after the end of the script at which a hanging conversation is aborted."""
 
 CLOSE_LIMIT = 120.0
+
+SPEAKS = (ScriptedRealtime, ScriptedDuplex)
+"""Models that hear the user and speak themselves."""
 
 
 class Stage:
@@ -79,7 +83,7 @@ class Stage:
         session_class: type[AgentSession[Any]],
         *,
         user: ScriptedUser | None = None,
-        llm: ScriptedLLM | ScriptedRealtime | None = None,
+        llm: ScriptedLLM | ScriptedRealtime | ScriptedDuplex | None = None,
         tts: ScriptedTTS | None = None,
         stt: ScriptedSTT | None = None,
         vad: ScriptedVAD | None = None,
@@ -135,7 +139,7 @@ class Stage:
     def forget(self) -> None:
         """Drop the observations so far, to measure memory."""
         outcome, model = self._recorder.outcome, self.llm
-        answers = model.answers if isinstance(model, ScriptedRealtime) else model
+        answers = model.answers if isinstance(model, SPEAKS) else model
         for kept in (outcome.events, outcome.requests, outcome.speeches, outcome.items,
                      outcome.agent_states, outcome.user_states, answers.requests):  # fmt: skip
             kept.clear()
@@ -184,7 +188,7 @@ class Stage:
             else:
                 await asyncio.sleep(origin + seconds - self._loop.time())
             self._recorder.outcome.chat_ctx = current_conversation(self.session)
-            if isinstance(self.llm, ScriptedRealtime) and self.llm.sessions:
+            if isinstance(self.llm, SPEAKS) and self.llm.sessions:
                 self._recorder.outcome.realtime_ctx = self.llm.sessions[-1].chat_ctx
         finally:
             await self._close(self._acting or [])
@@ -205,7 +209,7 @@ class Stage:
     def _build(self, origin: float) -> None:
         self.session = self.session_class(**self._models(), **self._options)
         self._recorder.attach(self.session)
-        answers = self.llm.answers if isinstance(self.llm, ScriptedRealtime) else self.llm
+        answers = self.llm.answers if isinstance(self.llm, SPEAKS) else self.llm
         answers.on_request = self._recorder.on_request
         self._recorder.on_update = answers.updates.add
         microphone = ScriptedAudioInput(self.user, settled=self._settled())
@@ -219,14 +223,14 @@ class Stage:
     def _settled(self) -> float:
         """Seconds of silence after which VAD and STT know that a sound has ended."""
         waits = [self.vad.min_silence] if self.vad else []
-        if isinstance(self.llm, ScriptedRealtime):
+        if isinstance(self.llm, SPEAKS):
             waits.append(self.llm.silence)
         return max(SETTLED, max(waits, default=0.0) + FRAME)
 
     def _models(self) -> dict[str, Any]:
-        if not isinstance(self.llm, ScriptedRealtime):
+        if not isinstance(self.llm, SPEAKS):
             return {"stt": self.stt, "vad": self.vad, "llm": self.llm, "tts": self.tts}
-        own = self.llm.capabilities.turn_detection
+        own = isinstance(self.llm, ScriptedDuplex) or self.llm.capabilities.turn_detection
         return {"vad": None if own else self.vad, "llm": self.llm, "tts": self.tts}
 
     async def _act(self, at: float, action: Action) -> None:
@@ -287,7 +291,7 @@ def _takes_nothing(maker: Callable[[], Agent]) -> bool:
 
 
 _MODELS = {
-    "llm": (ScriptedLLM, ScriptedRealtime),
+    "llm": (ScriptedLLM, *SPEAKS),
     "tts": (ScriptedTTS,),
     "stt": (ScriptedSTT, type(None)),
     "vad": (ScriptedVAD, type(None)),

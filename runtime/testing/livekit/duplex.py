@@ -1,0 +1,247 @@
+"""A scripted model that owns its turns: it listens while it speaks, and stops by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import attrs
+from livekit import rtc
+from livekit.agents import NOT_GIVEN, llm
+from livekit.agents.types import NotGivenOr
+from livekit.agents.utils import aio
+
+from .realtime import Ear
+from .scripted_llm import Reply, ScriptedLLM
+from .user import FRAME, RATE, ScriptedUser
+from .voice import ScriptedTTS
+
+__all__ = ["Delegation", "ScriptedDuplex"]
+
+
+@attrs.frozen
+class Delegation:
+    """The event ``delegation_created`` of a `ScriptedDuplex` that delegates to the client.
+
+    Attributes:
+        id: The id that the answer must name.
+        pending_transcript: What the user has just said.
+    """
+
+    id: str
+    pending_transcript: str
+
+
+class ScriptedDuplex(llm.DuplexModel):
+    """A duplex model: it hears `user`, answers like `model`, and speaks with `voice`.
+
+    It is told nothing about interruptions and cannot be stopped. It replies to tool results
+    without being asked.
+
+    Args:
+        user: The user.
+        model: Its answers.
+        voice: The durations of its sentences.
+        client: Instead of calling tools it reports ``delegation_created``, and says what
+            `append_commentary` gives it. It then accepts no tools.
+        silence: Seconds of silence after which it answers.
+        yields_after: It stops when the user has spoken for this many seconds; ``inf``: never.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedDuplex, ScriptedLLM, ScriptedTTS, ScriptedUser
+        >>> user = ScriptedUser().says("hello", at=1.0)
+        >>> model = ScriptedDuplex(user, ScriptedLLM({"hello": "Hi."}), ScriptedTTS())
+    """
+
+    def __init__(
+        self,
+        user: ScriptedUser,
+        model: ScriptedLLM,
+        voice: ScriptedTTS,
+        *,
+        client: bool = False,
+        silence: float = 0.5,
+        yields_after: float = 0.3,
+    ) -> None:
+        super().__init__(
+            capabilities=llm.DuplexCapabilities(
+                user_transcription=True, auto_tool_reply_generation=True, mutable_tools=not client
+            )
+        )
+        self.user, self.answers, self.voice, self.client = user, model, voice, client
+        self.silence, self.yields_after = silence, yields_after
+        self.sessions: list[_Session] = []
+
+    @property
+    def model(self) -> str:
+        return "scripted"
+
+    @property
+    def provider(self) -> str:
+        return "turnfsm"
+
+    def audio_gate(self) -> Any:
+        return _Gate()
+
+    def session(self) -> llm.DuplexSession[Any]:
+        self.sessions.append(_Session(self))
+        return self.sessions[-1]
+
+    def repeat(self) -> None:
+        """Report the last call or delegation again, as after a retry."""
+        session = self.sessions[-1]
+        session.emit(*session.last)
+
+    async def aclose(self) -> None:
+        """Nothing to close: LiveKit closes the sessions."""
+
+
+class _Gate:
+    """Open while a frame has sound."""
+
+    def update(self, frame: rtc.AudioFrame) -> bool:
+        return any(frame.data)
+
+    def deactivate(self) -> None:
+        """It remembers nothing."""
+
+
+class _Session(llm.DuplexSession[Any]):
+    def __init__(self, owner: ScriptedDuplex) -> None:
+        super().__init__(owner)
+        self._owner = owner
+        self._context = llm.ChatContext.empty()
+        self._offered = llm.ToolContext.empty()
+        self._ear = Ear(owner.user)
+        self._spoken = 0.0  # seconds that the user has spoken without a pause
+        self._output: aio.Chan[llm.DuplexAudioFrame] = aio.Chan()
+        self._mouth = asyncio.Lock()
+        self._saying: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.last: tuple[Any, Any]
+        """The last call or delegation: its event and what it carries."""
+
+    @property
+    def audio_stream(self) -> aio.Chan[llm.DuplexAudioFrame]:
+        return self._output
+
+    @property
+    def chat_ctx(self) -> llm.ChatContext:
+        """What the model knows: what it has heard, said and been told."""
+        return self._context.copy()
+
+    @property
+    def tools(self) -> llm.ToolContext:
+        return self._offered
+
+    def push_audio(self, frame: rtc.AudioFrame) -> None:
+        quiet = self._ear.hear(frame)
+        self._spoken = 0.0 if quiet else self._spoken + frame.duration
+        if self._spoken >= self._owner.yields_after and self._saying is not None:
+            self._saying.cancel()
+        if quiet == 0.0 and not self._ear.speaking:
+            self._ear.speaking = True
+            self.emit("input_speech_started", llm.InputSpeechStartedEvent())
+        elif quiet >= self._owner.silence and self._ear.speaking:
+            self._ear.speaking = False
+            self.emit("input_speech_stopped", llm.InputSpeechStoppedEvent(True))
+            self._take_turn()
+
+    def append_commentary(self, text: str, *, delegation_id: str | None = None) -> None:
+        """The model says this."""
+        self._begin(self._say(text))
+
+    def append_thinking(self, text: str, *, delegation_id: str | None = None) -> None:
+        """The model knows this from now on, and does not say it."""
+        self._context.add_message(role="developer", content=text)
+
+    async def _update_instructions(self, instructions: str) -> None:
+        """Do nothing: the script does not depend on the instructions."""
+
+    async def _update_tools(self, tools: list[llm.Tool]) -> None:
+        if tools and self._owner.client:
+            raise llm.RealtimeError("a model that delegates to the client has no tools")
+        self._offered = llm.ToolContext(tools)
+
+    def _update_options(
+        self, *, tool_choice: NotGivenOr[llm.ToolChoice | None] = NOT_GIVEN
+    ) -> None:
+        """Do nothing: the script chooses the tools."""
+
+    async def _append_items(self, items: list[llm.ChatItem]) -> None:
+        self._context.insert(items)
+        if any(item.type == "function_call_output" for item in items):
+            self._begin(self._respond())
+
+    def _generate_reply(self, *, instructions: NotGivenOr[str] = NOT_GIVEN, **_: Any) -> None:
+        self._begin(self._respond(instructions or None))
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await aio.cancel_and_wait(*self._tasks)
+        self._output.close()
+
+    def _take_turn(self) -> None:
+        text, _ = self._ear.take()
+        if text:
+            said = self._context.add_message(role="user", content=text)
+            heard = llm.InputTranscriptionCompleted(said.id, transcript=text, is_final=True)
+            self.emit("input_audio_transcription_completed", heard)
+            self._begin(self._respond())
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _respond(self, instructions: str | None = None) -> None:
+        asked = self.chat_ctx
+        if instructions:
+            asked.add_message(role="developer", content=instructions)
+        request, reply = self._owner.answers.ask(asked, self.tools.flatten(), realtime=True)
+        await asyncio.sleep(reply.ttft)
+        self._delegate(reply)
+        if reply.text:
+            await self._say(reply.text)
+        request.outcome = "complete"
+        request.ended = asyncio.get_running_loop().time()
+        self._owner.answers.tell(request)
+
+    def _delegate(self, reply: Reply) -> None:
+        for made in reply.calls:
+            id, arguments = self._owner.answers.next_call_id(), json.dumps(dict(made.arguments))
+            call = llm.FunctionCall(call_id=id, name=made.name, arguments=arguments)
+            self._context.insert(call)
+            if self._owner.client:
+                said = [item for item in self._context.messages() if item.role == "user"]
+                self.last = (
+                    "delegation_created",
+                    Delegation(id, (said[-1].text_content or "") if said else ""),
+                )
+            else:
+                self.last = "function_call", call
+            self.emit(*self.last)
+
+    async def _say(self, text: str) -> None:
+        async with self._mouth:
+            self._saying = asyncio.create_task(self._sound(text))
+            await asyncio.wait({self._saying})
+            self._saying = None
+            self._send(bytes(round(FRAME * RATE) * 2))  # the silence that ends it
+
+    async def _sound(self, text: str) -> None:
+        seconds = self._owner.voice.duration(text)
+        data, size = self._owner.voice.pcm(text, seconds), 2 * round(FRAME * RATE)
+        parts = [data[i : i + size] for i in range(0, len(data), size)]
+        words = text.split(" ")
+        for i, part in enumerate(parts):
+            begun = range(i * len(words) // len(parts), (i + 1) * len(words) // len(parts))
+            for word in begun:
+                self.emit("transcript_delta", llm.DuplexOutputTranscriptDelta(words[word] + " "))
+            self._send(part)
+            await asyncio.sleep(len(part) / 2 / RATE)
+
+    def _send(self, data: bytes) -> None:
+        frame = rtc.AudioFrame(data, RATE, 1, len(data) // 2)
+        self._output.send_nowait(llm.DuplexAudioFrame(frame))
