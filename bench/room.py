@@ -30,9 +30,7 @@ _LATE = 1.0  # seconds by which the p95 may exceed that of the first step
 _COMES = 60.0  # seconds within which an agent must join
 
 
-def room_figures(
-    steps: Sequence[int], seconds: float, kinds: Sequence[str] = KINDS
-) -> dict[str, Any]:
+def room_figures(steps: Sequence[int], seconds: float) -> dict[str, Any]:
     """For each kind of session the steps until the machine is overloaded, and the reason. The kinds
     alternate.
 
@@ -41,9 +39,9 @@ def room_figures(
         seconds: After so long no further step begins.
     """
     end = time.monotonic() + seconds
-    found: dict[str, Any] = {"cores": psutil.cpu_count(), **{kind: [] for kind in kinds}}
+    found: dict[str, Any] = {"cores": psutil.cpu_count(), **{kind: [] for kind in KINDS}}
     for rooms in steps:
-        for kind in kinds:
+        for kind in KINDS:
             if (found[kind] and found[kind][-1]["broken"]) or time.monotonic() > end:
                 continue
             step = _step(kind, rooms)

@@ -111,7 +111,6 @@ def working(
     server: RoomServer,
     agent: Path = AGENT,
     *,
-    mode: str = "start",
     environment: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
 ) -> Iterator[Worker]:
@@ -124,7 +123,7 @@ def working(
     known = {"TURNFSM_HEALTH_PORT": str(port), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
-        [*prefix, sys.executable, str(agent), mode],
+        [*prefix, sys.executable, str(agent), "start"],
         env={
             **os.environ,
             **server.environment,

@@ -37,14 +37,13 @@ class Maker:
         unless: Iterable[str] = (),
         before: Iterable[str] = (),
         before_not: Iterable[str] = (),
-        remedy: str = "",
     ) -> Rule:
         """A move that is wrong if `before` holds before it, and `when` but not `unless` after
         it."""
         after, was = self.bits.test(when, unless), self.bits.test(before, before_not)
         reads = after.mask | was.mask
         judge = _judge(where, was, after)
-        return Rule(self.property, broken, judge, reads=reads, builtin=True, remedy=remedy)
+        return Rule(self.property, broken, judge, reads=reads, builtin=True)
 
     def chosen(
         self,

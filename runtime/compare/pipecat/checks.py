@@ -96,12 +96,11 @@ def asked_at_most(times: int) -> Check:
     return check
 
 
-def quiet_at_most(seconds: float, *, after: float = 0.0) -> Check:
-    """After `after`, no silence between two spans of audio is longer than this."""
+def quiet_at_most(seconds: float) -> Check:
+    """No silence between two spans of audio is longer than this."""
 
     def check(outcome: Outcome) -> list[str]:
-        heard = [stretch for stretch in outcome.heard if stretch.end >= after]
-        gaps = [(one.end, two.start - one.end) for one, two in pairwise(heard)]
+        gaps = [(one.end, two.start - one.end) for one, two in pairwise(outcome.heard)]
         return [f"from {at:.2f} s on, {gap:.1f} s are silent" for at, gap in gaps if gap > seconds]
 
     return check

@@ -13,6 +13,7 @@ from turnfsm.runtime.testing.livekit.user import ScriptedUser
 
 __all__ = ["Conversation", "Deed", "draw_conversation"]
 
+TURNS = 6
 QUIET = 25.0
 """Seconds of silence at the end."""
 
@@ -71,11 +72,11 @@ class Conversation:
         return "\n".join([f"seed {self.seed}: {dict(self.settings)}", *sorted([*said, *done])])
 
 
-def draw_conversation(seed: int, turns: int = 6) -> Conversation:
+def draw_conversation(seed: int) -> Conversation:
     """The conversation of a seed."""
     draws = Random(seed)
     user, at = ScriptedUser(), 0.5
-    for number in range(1, turns + 1):
+    for number in range(1, TURNS + 1):
         at = round(at + draws.choice(_GAPS), 2)
         if draws.random() < 0.15:
             seconds = draws.choice((0.1, 0.3, 1.0))

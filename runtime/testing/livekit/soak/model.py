@@ -19,6 +19,9 @@ __all__ = ["RandomModel", "call_key", "draw_value"]
 _DEEPEST = 3
 """How many consecutive requests call tools."""
 
+_CALLS = 0.6
+"""The share of requests that call tools, if they may."""
+
 Key = tuple[str, str]
 Draw = Callable[[Random, Mapping[str, Any], Mapping[str, Any]], Any]
 
@@ -30,9 +33,9 @@ class RandomModel(ScriptedLLM):
     call. If a call runs more often than that, it was repeated because its result was not shown.
     """
 
-    def __init__(self, seed: int, calls: float = 0.6) -> None:
+    def __init__(self, seed: int) -> None:
         super().__init__(otherwise=self._answer)
-        self._seed, self._odds = seed, calls
+        self._seed = seed
         self._offered: Mapping[str, Any] = {}
         self.decided: dict[Key, set[str]] = {}
 
@@ -56,7 +59,7 @@ class RandomModel(ScriptedLLM):
     def _drawn(self, draws: Random, chat_ctx: llm.ChatContext) -> list[Call]:
         since = itertools.takewhile(lambda item: not _of_user(item), reversed(chat_ctx.items))
         deep = sum(item.type == "function_call_output" for item in since)
-        if not self._offered or deep >= _DEEPEST or draws.random() > self._odds:
+        if not self._offered or deep >= _DEEPEST or draws.random() > _CALLS:
             return []
         names = draws.choices(sorted(self._offered), k=draws.choice((1, 1, 1, 2)))
         return [Call(name, self._arguments(draws, name)) for name in names]
