@@ -2,7 +2,9 @@
 
 from functools import cache
 
-from turnfsm.fsm import Flow, load_flow, parse_flow
+from flow_text import parsed
+
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.report import Report
 from turnfsm.fsm.load.loader import shipped_flows
@@ -12,9 +14,7 @@ TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
 
 def flow_of(text: str) -> Flow:
     """The flow in a text that has no findings."""
-    flow, findings = parse_flow(text, "probe.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(text, "probe.yaml")
 
 
 @cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from flow_text import parsed
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.check.asides import aside_facts
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.parts import Bits
@@ -21,9 +22,7 @@ TOLD = (
 
 
 def flow_of(text: str) -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: turn\n{text}", "mine.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: turn\n{text}", "mine.yaml")
 
 
 def asides(text: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """A state that a variant adds: few findings, each at its own line, with the line to add."""
 
+from flow_text import parsed
 from proved import codes
 
 from turnfsm.fsm import parse_flow
@@ -30,8 +31,7 @@ AFTER = "    after: {consult_limit: {dest: listening}}\n"
 def proved(more: str) -> Report:
     """The proof of the variant with more lines in its new state."""
     text = HEAD if "after" in more else HEAD.replace("timers: {consult_limit: 30.0}\n", "")
-    flow, findings = parse_flow(text + more, "mine.yaml")
-    assert flow is not None, findings
+    flow = parsed(text + more, "mine.yaml")
     return check_flow(flow)
 
 

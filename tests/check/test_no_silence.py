@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from flow_text import parsed
 from proved import shipped
 
 from turnfsm.fsm import Flow, parse_flow
@@ -20,9 +21,7 @@ NAME = "no_silence_longer_than"
 
 
 def flow_of(text: str) -> Flow:
-    flow, findings = parse_flow(HEAD + text, "mine.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(HEAD + text, "mine.yaml")
 
 
 def refuted(report: Report) -> tuple[str, str, str, str]:

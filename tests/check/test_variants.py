@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from flow_text import parsed
 from proved import codes
 
-from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm import load_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.report import Report
 
@@ -14,8 +15,7 @@ HEAD = "flow: mine\nextends: turn\n"
 
 def proved(changes: str) -> Report:
     """The proof of a variant of `turn`; its changes begin in line 3."""
-    flow, findings = parse_flow(HEAD + changes, "mine.yaml")
-    assert flow is not None, findings
+    flow = parsed(HEAD + changes, "mine.yaml")
     return check_flow(flow)
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from conversation import CALL
+from flow_text import parsed
 from random_flows import random_flow
 
 from turnfsm.fsm import (
@@ -16,7 +17,6 @@ from turnfsm.fsm import (
     Transition,
     TurnfsmError,
     load_flow,
-    parse_flow,
     shipped_flows,
 )
 from turnfsm.fsm.diagram import render, state_marks
@@ -138,8 +138,7 @@ def test_settings_of_a_state_are_shown(kind: str) -> None:
 def test_what_a_state_expects_is_shown(kind: str) -> None:
     """With all that is declared of it."""
     text = "flow: asks\nextends: turn\nstates: {listening: {tuning: {expect: {kind: yes_no}}}}\n"
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
+    flow = parsed(text)
     shown = render(flow, kind).decode()
     assert "yes_no (wait 4.0)" in shown if kind == "md" else "tuning-listening.expect" in shown
 

@@ -5,9 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 from conversation import CALL
+from flow_text import parsed
 from random_flows import random_flow
 
-from turnfsm.fsm import Flow, load_flow, parse_flow, shipped_flows
+from turnfsm.fsm import Flow, load_flow, shipped_flows
 from turnfsm.fsm.diagram import render, state_marks
 from turnfsm.fsm.diagram.chart import build_chart
 from turnfsm.fsm.diagram.geometry import Picture, Point, Rect
@@ -181,7 +182,6 @@ def test_a_configuration_shows_what_would_be_taken() -> None:
 
 def test_the_legend_names_a_timer_that_continues_when_the_state_changes() -> None:
     section = "never_silent: {after: 4, say: Still with you., give_up: Please say it again.}"
-    flow, findings = parse_flow(f"flow: mine\nextends: turn\n{section}\n")
-    assert flow is not None, findings
+    flow = parsed(f"flow: mine\nextends: turn\n{section}\n")
     assert "continues when the state changes" in render(flow).decode()
     assert "continues when the state changes" not in render(load_flow("turn")).decode()

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from flow_text import parsed
 from livekit.agents import function_tool
 
-from turnfsm import Flow, parse_flow
+from turnfsm import Flow
 from turnfsm.check import check_flow
 from turnfsm.livekit import TurnSession
 from turnfsm.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
@@ -37,9 +38,7 @@ def typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def flow_of(name: str) -> Flow:
-    flow, findings = parse_flow(TEXTS[name])
-    assert flow is not None, findings
-    return flow
+    return parsed(TEXTS[name])
 
 
 def play(name: str, user: ScriptedUser, until: float, **options: Any) -> Outcome:

@@ -8,9 +8,10 @@ from typing import Any
 
 import attrs
 import pytest
+from flow_text import parsed
 from livekit.agents import FunctionToolsExecutedEvent, function_tool
 
-from turnfsm import FlowError, JsonlSink, load_flow, parse_flow
+from turnfsm import FlowError, JsonlSink, load_flow
 from turnfsm.fsm.flow_parts import in_words
 from turnfsm.livekit import TurnContext, TurnSession, on_interruption, once
 from turnfsm.runtime.conversation.policies import is_once, policy_of
@@ -37,9 +38,7 @@ NAMED = {
 
 
 def _flow(line: str) -> Any:
-    flow, findings = parse_flow(f"flow: mine\nextends: turn\n{line}\n", "mine.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: turn\n{line}\n", "mine.yaml")
 
 
 def test_each_row_has_four_cells_and_each_switch_is_run() -> None:

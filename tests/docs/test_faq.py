@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from turnfsm import load_flow, parse_flow
+from flow_text import parsed
+
+from turnfsm import load_flow
 from turnfsm.runtime.proof import require_proof
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -13,8 +15,7 @@ FAQ = (DOCS / "faq.md").read_text(encoding="utf-8")
 def test_the_flow_of_the_faq_is_proved() -> None:
     """It can be copied as it stands."""
     [text] = re.findall(r"```yaml\n(.*?)```", FAQ, re.DOTALL)
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
+    flow = parsed(text)
     assert require_proof(flow) == ()
 
 

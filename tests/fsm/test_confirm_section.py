@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import attrs
 import pytest
+from flow_text import parsed
 from sweeps import one_in
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
@@ -17,9 +18,7 @@ ASKS = 'say: "Shall I transfer {amount} euros?"'
 
 
 def flow_of(confirm: str, more: str = "") -> Flow:
-    flow, findings = parse_flow(f"{HEAD}{more}tools:\n  confirm:\n    transfer: {confirm}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"{HEAD}{more}tools:\n  confirm:\n    transfer: {confirm}\n")
 
 
 def test_it_is_short_for_a_state_with_a_timer_and_two_requests() -> None:
@@ -108,8 +107,7 @@ def test_it_is_proved(more: str) -> None:
 )
 def test_it_is_proved_for_every_shipped_turn(base: str) -> None:
     text = f"flow: m\nextends: {base}\nhold: {{then: Are you back?}}\n"
-    flow, findings = parse_flow(f"{text}tools: {{confirm: {{transfer: {{{ASKS}}}}}}}\n")
-    assert flow is not None, findings
+    flow = parsed(f"{text}tools: {{confirm: {{transfer: {{{ASKS}}}}}}}\n")
     assert check_flow(flow).ok
 
 

@@ -7,17 +7,16 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
+from flow_text import parsed
 
-from turnfsm.fsm import Flow, load_flow, parse_flow
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.flow import Migrates
 from turnfsm.fsm.migrate import StoredFlow, renamed, tools_lost, why_not
 from turnfsm.runtime.journal import Redactor
 
 
 def flow_of(text: str, file: str = "inn.yaml") -> Flow:
-    flow, findings = parse_flow(text, file)
-    assert flow is not None, findings
-    return flow
+    return parsed(text, file)
 
 
 def reason(stored: StoredFlow, text: str) -> str:

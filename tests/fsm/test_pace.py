@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from flow_text import parsed
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
 from turnfsm.fsm.check.check import check_flow
@@ -30,9 +31,7 @@ NORMAL = {
 
 
 def flow_of(text: str, extends: str = "turn") -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\n{text}\n", "mine.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\n{text}\n", "mine.yaml")
 
 
 def wait_of(flow: Flow) -> float:

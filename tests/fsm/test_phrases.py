@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from flow_text import parsed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfsm.fsm import load_flow, parse_flow, phrases
+from turnfsm.fsm import load_flow, phrases
 from turnfsm.fsm.phrases import Phrases, shipped_phrases
 
 ACKNOWLEDGED = load_flow("turn").phrases["acknowledged"]
@@ -67,8 +68,7 @@ def test_a_flow_adds_phrases_and_takes_some_away() -> None:
         "flow: mine\nextends: turn\nphrases:\n"
         "  acknowledged: {also: [roger that, over and out], without: right}\n"
     )
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
+    flow = parsed(text)
     mine = flow.phrases["acknowledged"]
     assert mine.lists == ("acknowledgement",)
     assert mine.match("Okay, roger that. Over and out!")
@@ -81,8 +81,7 @@ def test_a_host_fact_of_a_users_own_has_phrases() -> None:
         "flow: mine\nextends: turn\nfacts: {host: {wants_a_human: The caller wants a person.}}\n"
         "phrases: {wants_a_human: {also: [human please, operator]}}\n"
     )
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
+    flow = parsed(text)
     assert flow.phrases["wants_a_human"].match("Operator! Human, please.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from flow_text import parsed
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
 from turnfsm.fsm.check.check import check_flow
@@ -14,9 +15,7 @@ SILENCE = "[{after: 8, say: Hello?}, {after: 6, say: Bye., hang_up: true}]"
 
 
 def flow_of(text: str, head: str = "flow: mine\nextends: turn\n") -> Flow:
-    flow, findings = parse_flow(head + text, "mine.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(head + text, "mine.yaml")
 
 
 def said(text: str, head: str = "flow: mine\nextends: turn\n") -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import attrs
 import pytest
+from flow_text import parsed
 from spin_runs import SpinError, missing_tools, verify
 
 from turnfsm.fsm import (
@@ -17,7 +18,6 @@ from turnfsm.fsm import (
     Never,
     Properties,
     load_flow,
-    parse_flow,
     shipped_flows,
 )
 from turnfsm.fsm.check.check import check_flow
@@ -64,9 +64,7 @@ properties:
 
 def _box(old: str = "", new: str = "") -> Flow:
     assert old in BOX
-    flow, findings = parse_flow(BOX.replace(old, new))
-    assert flow is not None, findings
-    return flow
+    return parsed(BOX.replace(old, new))
 
 
 def _untimed(flow: Flow) -> Flow:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
+from flow_text import parsed
 from livekit.agents import Agent, AgentTask, APIConnectionError, RunContext, function_tool
 from needed_arriving import ARRIVING
 from needed_leaving import LEAVING
@@ -35,9 +36,7 @@ STORY = "Once upon a time there was a king who had three daughters and no sons."
 
 def _tuned() -> Any:
     text = "flow: tuned\nkind: turn\nextends: turn\nstates:\n"
-    flow, findings = parse_flow(text + "  listening: {tuning: {preemptive_generation: false}}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(text + "  listening: {tuning: {preemptive_generation: false}}\n")
 
 
 def no_speculation_by_tuning() -> list[str]:

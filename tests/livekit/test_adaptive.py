@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from flow_text import parsed
 from livekit import rtc
 from livekit.agents import APIConnectionError, inference
 from livekit.agents.inference.interruption import (
@@ -17,7 +18,7 @@ from livekit.agents.inference.interruption import (
     _OverlapSpeechStartedSentinel,
 )
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides.overlap import VERDICTS
 from turnfsm.runtime.testing.livekit import (
@@ -52,9 +53,7 @@ states:
 
 
 def flow_of(text: str) -> Flow:
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
-    return flow
+    return parsed(text)
 
 
 class Stream:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit import rtc
 
 from turnfsm.fsm import Flow, parse_flow
@@ -26,9 +27,7 @@ ANSWER = "At platform nine."
 
 
 def flow_of(button: str = "{}", extends: str = "push_to_talk", more: str = "") -> Flow:
-    flow, findings = parse_flow(f"flow: radio\nextends: {extends}\nbutton: {button}\n{more}")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: radio\nextends: {extends}\nbutton: {button}\n{more}")
 
 
 def play(moves: dict[float, str], user: ScriptedUser, flow: Flow | None = None) -> Outcome:

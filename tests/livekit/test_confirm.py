@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent, function_tool
 from livekit.agents.llm.async_toolset import AsyncToolset
 
-from turnfsm.fsm import Flow, FlowError, HostError, parse_flow
+from turnfsm.fsm import Flow, FlowError, HostError
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -31,9 +32,7 @@ CONFIRM = '{say: "Shall I transfer {amount} euros?", when: {amount: {above: 100}
 
 def flow_of(confirm: str = CONFIRM, more: str = "") -> Flow:
     text = f"flow: bank\nextends: turn\n{more}tools: {{confirm: {{transfer: {confirm}}}}}\n"
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
-    return flow
+    return parsed(text)
 
 
 class Bank:
@@ -192,10 +191,7 @@ def test_a_call_that_the_condition_leaves_out_runs_at_once() -> None:
 
 
 def test_a_tool_that_is_not_named_runs_at_once() -> None:
-    flow, findings = parse_flow(
-        "flow: m\nextends: turn\ntools: {confirm: {other: {say: Shall I?}}}\n"
-    )
-    assert flow is not None, findings
+    flow = parsed("flow: m\nextends: turn\ntools: {confirm: {other: {say: Shall I?}}}\n")
     outcome, transferred = play(asked(), 9.0, flow)
     assert said(outcome) == [DONE]
     assert transferred == [500]
@@ -327,8 +323,7 @@ def test_a_parameter_that_the_tool_does_not_have_is_an_error(
 def test_a_backchannel_over_the_question_does_not_spoil_the_yes() -> None:
     question = "You want to send 500 euros to your brother today. Shall I do it?"
     text = "flow: m\nextends: overlap\ntools: {confirm: {transfer: {say: %s}}}\n"
-    flow, findings = parse_flow(text % question)
-    assert flow is not None, findings
+    flow = parsed(text % question)
     user = asked().says("mhm", at=2.8, duration=0.4, interims=((0.25, "mhm"),))
     outcome, transferred = play(user.says("yes", at=7.0), 14.0, flow)
     assert " ".join(said(outcome)).startswith(question), outcome.timeline()

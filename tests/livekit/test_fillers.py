@@ -10,9 +10,10 @@ from typing import Any
 
 import attrs
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent, function_tool
 
-from turnfsm.fsm import Flow, HostError, load_flow, parse_flow
+from turnfsm.fsm import Flow, HostError, load_flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -47,9 +48,7 @@ class Desk(Agent):
 
 
 def flow_of(fillers: str, extends: str = "turn") -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\nfillers: {fillers}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\nfillers: {fillers}\n")
 
 
 FILLERS = flow_of(f'{{after: 1.5, say: "{WAIT}"}}')

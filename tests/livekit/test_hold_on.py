@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent, function_tool
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -29,9 +30,7 @@ UNTIL = "{say: Take your time., until: [I am back, hello], limit: 30, then: Are 
 
 
 def flow_of(section: str = UNTIL, extends: str = "turn", more: str = SILENCE) -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\n{more}hold: {section}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\n{more}hold: {section}\n")
 
 
 @function_tool

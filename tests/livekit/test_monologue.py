@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
@@ -20,9 +21,7 @@ ENDLESS = "and another train leaves and " * 30
 
 
 def flow_of(section: str = "{after: 10}", extends: str = "turn") -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\nmonologue: {section}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\nmonologue: {section}\n")
 
 
 def play(

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent, function_tool
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -37,9 +38,7 @@ class Desk(Agent):
 
 
 def flow_of(text: str = SECTION) -> Flow:
-    flow, findings = parse_flow(HEAD + text)
-    assert flow is not None, findings
-    return flow
+    return parsed(HEAD + text)
 
 
 def play(

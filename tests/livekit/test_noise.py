@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import AgentSession, function_tool
 from sweeps import one_in
 
-from turnfsm import parse_flow
 from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -197,8 +197,7 @@ def test_an_answer_that_a_cough_has_ended_is_asked_for_again_if_the_flow_says_so
     text: str, said: int
 ) -> None:
     """The output cannot pause. By default the agent is silent, as AgentSession."""
-    flow, findings = parse_flow(text, "mine.yaml")
-    assert flow is not None, findings
+    flow = parsed(text, "mine.yaml")
     outcome = _coughs_into_the_story(flow=flow)
     assert len(outcome.heard) == said, outcome.timeline()
     if said == 2:
@@ -209,8 +208,7 @@ def test_an_answer_that_a_cough_has_ended_is_asked_for_again_if_the_flow_says_so
 
 def test_words_after_which_nothing_is_asked_for_again() -> None:
     """They are answered, and the story is not told a second time."""
-    flow, findings = parse_flow(AGAIN, "mine.yaml")
-    assert flow is not None, findings
+    flow = parsed(AGAIN, "mine.yaml")
     user = ScriptedUser().says("a story please", at=1.0).says("what time is it", at=4.0)
     outcome = _coughs_into_the_story(user, flow=flow)
     assert [said.text for said in outcome.heard][1:] == ["Noon."], outcome.timeline()

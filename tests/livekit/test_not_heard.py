@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import AgentSession
 from sweeps import one_in
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
@@ -20,9 +21,7 @@ SECTION = f"{{say: {AGAIN}, no_audio: {DEAF}}}"
 
 
 def flow_of(section: str = SECTION, more: str = "", extends: str = "turn") -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\n{more}not_heard: {section}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\n{more}not_heard: {section}\n")
 
 
 def play(user: ScriptedUser, until: float, flow: Flow | None = None) -> Outcome:

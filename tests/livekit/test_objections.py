@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent, AgentSession, RunContext, StopResponse, function_tool, llm
 from livekit.agents.beta.tools import EndCallTool
 from sweeps import swept
 
-from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -240,8 +240,7 @@ def test_a_voice_without_words_is_not_waited_for_forever() -> None:
 )
 def test_a_flow_says_what_an_objection_is(change: str) -> None:
     """Its phrases, or its guard."""
-    flow, findings = parse_flow(f"flow: mine\nextends: turn\n{change}\n")
-    assert flow is not None, findings
+    flow = parsed(f"flow: mine\nextends: turn\n{change}\n")
     assert _hangs_up(BYE, 3.0, session=partial(TurnSession, flow=flow)) is None
 
 

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
@@ -17,9 +18,7 @@ STORY = "Once upon a time there was a king who had three daughters and no sons."
 
 def flow_of(pace: str) -> Flow:
     text = f"flow: mine\nextends: turn\npace: {pace}\nsilence: {{say: Are you still there?}}\n"
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
-    return flow
+    return parsed(text)
 
 
 def play(pace: str, user: ScriptedUser, **options: Any) -> Outcome:

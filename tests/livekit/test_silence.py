@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent
 
 from turnfsm.fsm import Flow, parse_flow
@@ -27,9 +28,7 @@ ROUND = 8.0 + 0.1 + LASTS
 
 
 def flow_of(silence: str = LADDER, extends: str = "turn") -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\nsilence: {silence}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\nsilence: {silence}\n")
 
 
 def play(

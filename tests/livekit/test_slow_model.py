@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent, APIConnectionError, function_tool
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -29,9 +30,7 @@ ASKED = 2.1
 
 
 def flow_of(fillers: str, extends: str = "turn") -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\nfillers: {fillers}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: {extends}\nfillers: {fillers}\n")
 
 
 SLOW = flow_of(f'{{after: 1.5, say: "{WAIT}", in: thinking}}')

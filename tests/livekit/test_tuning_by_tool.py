@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit.agents import function_tool
 
 from turnfsm.fsm import load_flow, parse_flow
@@ -46,8 +47,7 @@ async def search() -> str:
 
 def settings(words: str, *seconds: float) -> list[tuple[int, float]]:
     """The settings in force at these moments. The tool runs from 2.1 to 5.1 s."""
-    flow, findings = parse_flow(FLOW)
-    assert flow is not None, findings
+    flow = parsed(FLOW)
     seen: list[tuple[int, float]] = []
 
     def look(stage: Stage) -> None:

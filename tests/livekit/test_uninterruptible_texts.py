@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from flow_text import parsed
 
-from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
@@ -23,8 +23,7 @@ states: {listening: {after: {opening: {unless: disclaimed, actions: say_it}}}}
 
 def heard(free: str, more: str = "", extends: str = "turn") -> list[str]:
     text = FLOW.replace("TEXT", TEXT).replace("FREE", free).replace("EXTENDS", extends) + more
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
+    flow = parsed(text)
     stage = Stage(
         partial(TurnSession, flow=flow, proof="off"),
         user=ScriptedUser().says("what is that", at=1.0),

@@ -6,10 +6,11 @@ from collections import deque
 
 import pytest
 from covers import FLOWS, covered
+from flow_text import parsed
 from hypothesis import HealthCheck, given, settings
 from strategies import flows
 
-from turnfsm.fsm import Flow, Machine, parse_flow
+from turnfsm.fsm import Flow, Machine
 from turnfsm.fsm.cover import Cover, CoveringPath, cover
 
 MANY = settings(
@@ -45,9 +46,7 @@ states:
 
 
 def _gate() -> Flow:
-    flow, findings = parse_flow(GATE)
-    assert flow is not None, findings
-    return flow
+    return parsed(GATE)
 
 
 def _run(flow: Flow, path: CoveringPath) -> set[str]:
@@ -215,13 +214,12 @@ def test_seconds_follow_the_path() -> None:
 
 def test_an_impossible_order_of_timers_is_reported() -> None:
     """A timer that must come before another here and after it there has no length."""
-    flow, findings = parse_flow(
+    flow = parsed(
         "flow: twist\ninitial: one\ntimers: {a: 1.0, b: 2.0}\nstates:\n"
         "  one: {after: {a: {dest: two}, b: {}}}\n"
         "  two: {after: {b: {dest: three}, a: {}}}\n"
         "  three: {}\n"
     )
-    assert flow is not None, findings
     by_goal = {g: s for s in cover(flow).paths for g in s.covers}
     assert [step.trigger for step in by_goal["state three"].steps] == ["a", "b"]
     assert by_goal["state three"].timers is None

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
+from flow_text import parsed
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from turnfsm import Flow, parse_flow, shipped_flows
+from turnfsm import Flow, shipped_flows
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.compare import Side
 from turnfsm.runtime.compare.pipecat import HOST
@@ -123,9 +124,7 @@ def _edited(edits: Edits) -> Flow:
     for old, new in edits:
         assert old in text, f"the shipped flow has no {old!r} any more"
         text = text.replace(old, new)
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
-    return flow
+    return parsed(text)
 
 
 def test_every_failure_is_taken_apart_or_has_its_reason() -> None:

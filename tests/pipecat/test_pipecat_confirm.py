@@ -1,12 +1,13 @@
 """`tools: confirm` on Pipecat: a handler runs only when the user has said yes."""
 
 import pytest
+from flow_text import parsed
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat_stage import Stage, brief
 
-from turnfsm import Flow, parse_flow
+from turnfsm import Flow
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 QUESTION = "Shall I transfer 500 euros?"
@@ -16,9 +17,7 @@ CONFIRM = '{say: "Shall I transfer {amount} euros?", when: {amount: {above: 100}
 
 def _flow(confirm: str = CONFIRM, more: str = "") -> Flow:
     text = f"flow: bank\nextends: turn\n{more}tools: {{confirm: {{transfer: {confirm}}}}}\n"
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
-    return flow
+    return parsed(text)
 
 
 def _bank(amount: int = 500) -> object:

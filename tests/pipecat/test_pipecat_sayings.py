@@ -4,13 +4,14 @@ import wave
 from pathlib import Path
 
 import pytest
+from flow_text import parsed
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames.frames import InterruptionFrame
 from pipecat_stage import Stage
 
-from turnfsm import Flow, HostError, load_flow, parse_flow
+from turnfsm import Flow, HostError, load_flow
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
@@ -22,9 +23,7 @@ BYE = "Goodbye then."
 
 
 def _flow(section: str) -> Flow:
-    flow, findings = parse_flow(f"flow: mine\nextends: turn\n{section}\n")
-    assert flow is not None, findings
-    return flow
+    return parsed(f"flow: mine\nextends: turn\n{section}\n")
 
 
 def _orders(messages: Messages) -> Says:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from flow_text import parsed
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
@@ -11,7 +12,7 @@ from pathlib import Path
 from pipecat.frames import frames as f
 from pipecat_stage import Stage
 
-from turnfsm import TurnfsmError, parse_flow
+from turnfsm import TurnfsmError
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore
@@ -121,8 +122,7 @@ def test_the_next_worker_goes_on_at_every_write(tmp_path: Path) -> None:
 def test_a_question_of_the_worker_before_is_never_taken_for_answered(tmp_path: Path) -> None:
     """Wherever it dies: the next worker runs the tool only after a yes to a question of its own."""
     text = "flow: b\nextends: turn\ntools: {confirm: {book: {say: Shall I book the table?}}}\n"
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
+    flow = parsed(text)
 
     def stage_of(store: SqliteStore) -> Stage:
         tools = {"book": Tool(2.0, "all done", effect_at=1.0)}
@@ -187,8 +187,7 @@ def test_a_call_of_a_renamed_tool_is_a_call_of_the_new_one(tmp_path: Path) -> No
     first = _kept(tmp_path)
     ended = next(n for n, (more, _) in enumerate(first.written) if '"tool_ended"' in str(more))
     records = tuple(record for more, _ in first.written[: ended + 1] for record in more)
-    flow, findings = parse_flow("flow: inn\nextends: turn\nmigrates: {tools: {book: book_table}}\n")
-    assert flow is not None, findings
+    flow = parsed("flow: inn\nextends: turn\nmigrates: {tools: {book: book_table}}\n")
 
     def model(messages: Messages) -> Says:
         calls = [call for m in messages for call in m.get("tool_calls") or ()]

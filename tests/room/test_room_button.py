@@ -6,11 +6,11 @@ import uuid
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from livekit import rtc
 from livekit.agents import Agent
 
 from room.server import RoomServer
-from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.testing import ScriptedLLM
 
@@ -26,8 +26,7 @@ states: {listening: {on: {transfer: {conditions: user_speaking}}}}
 
 
 async def test_a_page_opens_and_closes_the_microphone(server: RoomServer) -> None:
-    flow, findings = parse_flow(FLOW)
-    assert flow is not None, findings
+    flow = parsed(FLOW)
     name = f"button-{uuid.uuid4().hex[:8]}"
     agent_room, page = rtc.Room(), rtc.Room()
     await agent_room.connect(server.url, server.token(name, "agent"))

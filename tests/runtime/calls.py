@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turnfsm.fsm import Flow, parse_flow
+from flow_text import parsed
+
+from turnfsm.fsm import Flow
 from turnfsm.runtime import Event, TurnRuntime
 
 __all__ = ["FLOW", "Host", "flow_of", "runtime"]
@@ -81,9 +83,7 @@ states:
 
 def flow_of(text: str = FLOW) -> Flow:
     """The flow of a YAML text."""
-    flow, findings = parse_flow(text)
-    assert flow is not None, findings
-    return flow
+    return parsed(text)
 
 
 class Host:

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 import pytest
+from flow_text import parsed
 
 import turnfsm.fsm.check.check
 from turnfsm import Flow, FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
@@ -91,8 +92,7 @@ def test_what_no_proof_depends_on_can_change_without_a_check(
     change: str, checks: list[str]
 ) -> None:
     """Nor does the name."""
-    mine, findings = parse_flow(f"flow: mine\nextends: turn\n{change}\n")
-    assert mine is not None, findings
+    mine = parsed(f"flow: mine\nextends: turn\n{change}\n")
     assert require_proof(mine) == ()
     assert checks == []
 

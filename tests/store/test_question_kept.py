@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flow_text import parsed
 
-from turnfsm import parse_flow
 from turnfsm.runtime.testing.livekit import Call, Reply, Request, ScriptedLLM, ScriptedUser, Stage
 
 from .play import GREETING, Guest
@@ -30,8 +30,7 @@ class Careful(Guest):
     """A guest who is asked before a table is booked."""
 
     def stage(self, user: ScriptedUser, **options: Any) -> Stage:
-        flow, findings = parse_flow(TEXT)
-        assert flow is not None, findings
+        flow = parsed(TEXT)
         stage = super().stage(user, flow=flow, proof="off", **options)
         stage.llm = ScriptedLLM(otherwise=answer)
         return stage

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from flow_text import parsed
 from livekit.agents import Agent
 
-from turnfsm import Flow, load_flow, parse_flow
+from turnfsm import Flow, load_flow
 from turnfsm.livekit import CutOffCall, recover_with
 from turnfsm.runtime.testing.livekit import Call, Reply, Request, ScriptedLLM, ScriptedUser, Stage
 
@@ -24,9 +25,7 @@ def flow_of(text: str) -> Flow:
     """The flow of a text, of none the flow turn; not proved, for only the store is under test."""
     if not text:
         return load_flow("turn")
-    flow, findings = parse_flow(text, "hotel.yaml")
-    assert flow is not None, findings
-    return flow
+    return parsed(text, "hotel.yaml")
 
 
 class Clerk(Waiter):
