@@ -9,7 +9,7 @@ import attrs
 import pytest
 from differential.agree import disagreements
 from differential.draw import draw_script
-from differential.keys import BACK, HOLD, NO, YES, Keys
+from differential.keys import BACK, FILLER, HOLD, NO, YES, Keys
 from differential.many import findings, judge, judge_all, shrink
 from differential.model import Model
 from differential.play import Played, play
@@ -223,6 +223,17 @@ def test_a_silence_that_is_too_long_is_found() -> None:
     script = keyed(Keys(never_silent=3.0), slow)
     assert judge(script).found == ()
     assert "silence" in kinds(attrs.evolve(play(script, AgentSession), script=script))
+
+
+def test_a_filler_counts_as_no_answer() -> None:
+    """It is said while the application and then the model are slow."""
+    slow = attrs.evolve(ASKS, calls=(), answer=3, ttft=4.0)
+    script = keyed(Keys(fillers=("listening", "thinking")), slow)
+    played = play(attrs.evolve(script, hook=1.0), TurnSession)
+    assert played.outcome.heard[0].text == FILLER
+    assert findings(played) == ()
+    only = [heard for heard in played.outcome.heard if heard.text == FILLER]
+    assert "silence" in kinds(attrs.evolve(played, **outcome(heard=only)(played)))
 
 
 def test_sessions_that_differ_are_found(played: Played) -> None:

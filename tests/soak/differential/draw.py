@@ -7,7 +7,7 @@ from random import Random
 
 import attrs
 
-from .keys import BACK, HOLD, KEYS, NO, POLICIES, YES, Keys
+from .keys import BACK, FILLED, HOLD, KEYS, NO, POLICIES, YES, Keys
 from .script import SWITCHES, Job, Model, Move, Obeys, Script, Sound
 
 __all__ = ["MOVES", "draw_script"]
@@ -104,7 +104,7 @@ def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[So
 
 def _with_keys(draws: Random, script: Script) -> Script:
     """The same with some sections in its flow, and with what the user says to them."""
-    on = frozenset(key for key in KEYS if draws.random() < 0.15)
+    on = frozenset(key for key in KEYS if key != "fillers" and draws.random() < 0.15)
     keys = Keys(
         hold=draws.choice((3.0, 8.0)) if "hold" in on else None,
         says_hold=draws.random() < 0.5,
@@ -115,12 +115,13 @@ def _with_keys(draws: Random, script: Script) -> Script:
         not_heard="not_heard" in on,
         never_silent=draws.choice((2.0, 3.0, 5.0)) if "never_silent" in on else None,
     )
-    return attrs.evolve(
-        script,
-        switches=script.switches | on,
-        keys=keys if on else Keys(),
-        sounds=_with_replies(draws, script, keys) if on else script.sounds,
-    )
+    sounds = _with_replies(draws, script, keys) if on else script.sounds
+    keys = keys if on else Keys()
+    if draws.random() < 0.15:  # last, so that the other draws are what they were
+        on |= {"fillers"}
+        states = tuple(state for state in FILLED if draws.random() < 0.6)
+        keys = attrs.evolve(keys, fillers=states or FILLED)
+    return attrs.evolve(script, switches=script.switches | on, keys=keys, sounds=sounds)
 
 
 def _with_replies(draws: Random, script: Script, keys: Keys) -> tuple[Sound, ...]:

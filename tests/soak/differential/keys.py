@@ -1,4 +1,5 @@
-"""The sections of a flow that a script draws: `hold`, `confirm`, `not_heard`, `never_silent`."""
+"""The sections of a flow that a script draws: `hold`, `confirm`, `not_heard`, `never_silent`,
+`fillers`."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from turnfsm.fsm import Flow, parse_flow
 from turnfsm.fsm.flow import Policy
 
 __all__ = [
-    "BACK", "GIVEN_UP", "HOLD", "HOLD_LIMIT", "KEYS", "NO", "NOT_HEARD", "POLICIES", "YES", "Keys",
-    "question",
+    "BACK", "FILLED", "FILLER", "GIVEN_UP", "HOLD", "HOLD_LIMIT", "KEYS", "NO", "NOT_HEARD",
+    "POLICIES", "YES", "Keys", "question",
 ]  # fmt: skip
 
 KEYS = {
@@ -20,6 +21,7 @@ KEYS = {
     "confirm": "tools run only after a yes; the user says yes, no, something else or nothing",
     "not_heard": "the flow has the section `not_heard`, and speech gets no transcript",
     "never_silent": "the flow has the section `never_silent`",
+    "fillers": "the flow has the section `fillers`, for some of the states that it may name",
 }
 """Switches that add a section to the flow of the `TurnSession`."""
 
@@ -31,6 +33,8 @@ YES = ("yes please", "of course", "go ahead", "definitely")
 NO = ("nope", "not really", "no thanks")
 """What the user says; each word is in one of these phrases only."""
 
+FILLER = "f1 f2."
+FILLED = ("listening", "thinking", "tool_running")
 GIVEN_UP, HOLD_LIMIT, NOT_HEARD = "g1", "l1", "h1"
 """The first words of what the agent says."""
 
@@ -46,6 +50,7 @@ class Keys:
             answer; `otherwise`: what the agent says then is declared.
         not_heard: The section is there.
         never_silent: Seconds without sound.
+        fillers: The states in which a filler is said.
     """
 
     hold: float | None = None
@@ -56,6 +61,7 @@ class Keys:
     otherwise: bool = False
     not_heard: bool = False
     never_silent: float | None = None
+    fillers: tuple[str, ...] = ()
 
     def flow(self) -> Flow:
         """The flow `turn` with these sections."""
@@ -81,6 +87,8 @@ class Keys:
         if self.never_silent is not None:
             quiet = {"say": "v1 v2.", "give_up": f"{GIVEN_UP} g2."}
             sections["never_silent"] = {"after": self.never_silent, **quiet}
+        if self.fillers:
+            sections["fillers"] = {"after": 1.5, "say": FILLER, "in": [*self.fillers]}
         return sections
 
 

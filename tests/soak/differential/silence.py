@@ -27,7 +27,7 @@ from .facts import (
     user_words,
     with_results,
 )
-from .keys import HOLD, HOLD_LIMIT, NOT_HEARD
+from .keys import FILLER, HOLD, HOLD_LIMIT, NOT_HEARD
 from .model import Asked, Said
 from .play import Played
 from .script import Script, Sound
@@ -86,6 +86,10 @@ def silent_findings(played: Played) -> list[Finding]:
         for wait in waits(played)
         if wait.late
     ]
+
+
+SAID = ("w1 w2.", "v1 v2.", FILLER)
+"""What the sections say by themselves."""
 
 
 def waits(played: Played) -> Iterator[Wait]:
@@ -155,7 +159,7 @@ def _said_alone(played: Played, sound: Sound, what: str, word: str, since: float
     others = [(s.at, s.recognised + 4.0) for s in script.sounds if s is not sound]
     others += [(move.at - 1.0, move.at + 1.0) for move in script.moves]
     others += [(run.start, run.end or script.end) for run in played.runs]
-    others += [(h.start, h.end) for h in played.outcome.heard if h.text not in ("w1 w2.", "v1 v2.")]
+    others += [(h.start, h.end) for h in played.outcome.heard if h.text not in SAID]
     until = min((at for at in spoken(played, word) if at > sound.at), default=None)
     end = script.end if until is None else until
     if since + 1.0 < script.end and not any(
