@@ -9,7 +9,8 @@ from typing import Any
 from turnfsm.fsm.diagram import Theme, render
 from turnfsm.fsm.diagram.svg import chart_style
 from turnfsm.fsm.diagram.theme import DARK, LIGHT, state_color
-from turnfsm.fsm.flow import NEVER, Fact, Flow
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.flow import NEVER, Action, Fact, Flow
 from turnfsm.fsm.places import Places
 
 __all__ = ["flow_data"]
@@ -43,13 +44,19 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
         },
         "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
         "timers": {name: None if s == NEVER else s for name, s in seconds.items()},
-        "actions": {name: action.is_ for name, action in flow.actions.items()},
+        "actions": {name: action.is_ or _says(action) for name, action in flow.actions.items()},
         "source": Places(flow).to_json(),
     }
 
 
 def _scope(fact: Fact) -> str:
     return "host" if fact.host else (fact.scope or "session")
+
+
+def _says(action: Action) -> str:
+    if action.audio:
+        return f"Play {quoted(action.audio)}."
+    return f"Say {' or '.join(map(quoted, action.say))}" if action.say else ""
 
 
 def _theme(theme: Theme, states: int) -> dict[str, Any]:

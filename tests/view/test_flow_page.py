@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from on_page import until, violations
 
-from turnfsm.fsm import load_flow
+from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.check.check import check_file
 from turnfsm.fsm.matrix import matrix
 from turnfsm.runtime.cli import main
+from turnfsm.runtime.view.flow_data import flow_data
 from turnfsm.runtime.view.flow_page import flow_page
 from turnfsm.runtime.view.simulator import simulate
 from turnfsm.runtime.view.studio import FlowStudio
@@ -197,3 +198,13 @@ def test_the_page_of_a_flow_is_written(tmp_path: Path) -> None:
         main(["view", "turn", "-o", str(tmp_path / "turn.html")])
     assert not end.value.code
     assert (tmp_path / "turn.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_page_shows_what_an_action_says() -> None:
+    flow, _ = parse_flow(
+        "{flow: mine, extends: turn, fillers: {say: [One moment., A second.], in: thinking}}"
+    )
+    assert flow is not None
+    shown = flow_data(flow)["actions"]
+    assert shown["say_filler_1"] == "Say 'One moment.' or 'A second.'"
+    assert shown["answer_turn"] == flow.actions["answer_turn"].is_
