@@ -57,7 +57,20 @@ _SCENES: dict[str, list[Press]] = {
         *_posts("user_started_speaking", "user_stopped_speaking", "final_transcript"),
         *_posts("turn_committed"),
     ],
+    "A tool is slow": [
+        *_SPEAKS,
+        *_posts("tool_started", "playout_finished", "step_finished"),
+        *_posts("filler_1", only_in="tool_running", host=("can_say",)),
+    ],
+    'The user says "hold on"': [
+        *_posts("user_started_speaking", "user_stopped_speaking", "final_transcript"),
+        *_posts("hold_turn", host=("hold_asked", "only_asked", "can_say")),
+        *_posts("hold", only_in="listening", host=("can_say",)),
+    ],
 }
+
+_NEEDS = {"A tool is slow": "filler_1", 'The user says "hold on"': "hold_turn"}
+"""The trigger or timer without which a scene would show nothing of its own."""
 
 
 def scenes_for(flow: Flow) -> list[dict[str, Any]]:
@@ -77,4 +90,5 @@ def scenes_for(flow: Flow) -> list[dict[str, Any]]:
     return [
         {"name": name, "presses": [press for press in presses if press["trigger"] in known]}
         for name, presses in _SCENES.items()
+        if _NEEDS.get(name, name) in {name, *known}
     ]

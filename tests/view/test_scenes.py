@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from turnfsm import Flow, load_flow, shipped_flows
+from turnfsm import Flow, load_flow, parse_flow, shipped_flows
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.view.scenes import scenes_for
 from turnfsm.runtime.view.simulator import simulate
@@ -84,3 +84,15 @@ def test_a_scene_has_only_triggers_of_its_flow(name: str) -> None:
     assert bool(scenes) == ("playout_started" in flow.triggers)
     for number in range(len(scenes)):
         assert played(flow, number)
+
+
+def test_a_section_brings_its_scene() -> None:
+    """It ends with what the section says."""
+    sections = "fillers: {say: Moment.}\nhold: {say: Take your time., then: Are you back?}\n"
+    flow, _ = parse_flow(f"flow: mine\nextends: turn\n{sections}")
+    assert flow is not None
+    assert len(scenes_for(flow)) == len(scenes_for(load_flow("turn"))) + 2
+    slow, held = (played(flow, number) for number in (TOOL + 1, TOOL + 2))
+    assert slow[-1]["a"] == ["say_filler_1"]
+    said = [action for row in held for action in row.get("a", [])]
+    assert said == ["leave_turn", "say_hold", "say_hold_limit"]
