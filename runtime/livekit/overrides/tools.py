@@ -188,7 +188,7 @@ class GovernedExecutor(_ToolExecutor):
             self._conductor.tools.cancelled(call.call_id)
         if hands_over(value):
             tools.returned_agent(call.call_id)
-        elif _is_silent(value, activity and activity.agent):
+        if _is_silent(without_agent(value), activity and activity.agent):
             tools.wants_no_reply(call.call_id)
         if running is not None and running.exe_task.done() and self._conductor.keeping is not None:
             await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
