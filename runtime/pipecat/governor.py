@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -158,8 +158,11 @@ class TurnGovernor:
         out: list[FrameProcessor] = []
         for one in processors:
             out.append(one)
+            inside = [*_inside(one)]
+            _refuse_inside(one, inside)
             if self._recommends:
-                _refuse_recommended(one)
+                for service in (one, *inside):
+                    _refuse_recommended(service)
             if isinstance(one, LLMUserAggregator):
                 agent.context = one.context
                 out.append(AskGate(session))
@@ -324,6 +327,22 @@ def _refuse_recommended(one: FrameProcessor) -> None:
             f"{one.name} finds the turns of the user itself, which Pipecat would adopt without the "
             "flow; pass its strategies to the governor: governor.user(LLMUserAggregatorParams("
             f"user_turn_strategies={type(own).__name__}()))"
+        )
+
+
+def _inside(one: FrameProcessor) -> Iterator[FrameProcessor]:
+    for inner in one.processors:
+        yield inner
+        yield from _inside(inner)
+
+
+def _refuse_inside(one: FrameProcessor, inside: Sequence[FrameProcessor]) -> None:
+    kinds = (LLMUserAggregator, LLMService, BaseOutputTransport, LLMAssistantAggregator)
+    if found := [inner.name for inner in inside if isinstance(inner, kinds)]:
+        raise HostError(
+            f"{found[0]} is inside {one.name}, and a governor puts its gates only between the "
+            "processors that it is given; write it into the list of governor.processors([...]), "
+            "and leave in parallel pipelines what neither answers nor plays"
         )
 
 

@@ -8,6 +8,8 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames import frames as f
+from pipecat.pipeline.parallel_pipeline import ParallelPipeline
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
 from pipecat.turns.user_turn_strategies import (
@@ -211,6 +213,37 @@ def test_turns_that_a_service_detects_are_governed() -> None:
     assert stage.heard == f"{COUNT} You said thank you."
     assert stage.states.count("paused") == 1
     assert stage.user_turns == {"replied": 2}
+
+
+class Passes(FrameProcessor):
+    """Passes everything on, and counts the requests and the audio that it sees."""
+
+    seen = 0
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        self.seen += isinstance(frame, f.TranscriptionFrame | f.TTSAudioRawFrame)
+        await self.push_frame(frame, direction)
+
+
+def test_processors_that_run_beside_each_other_change_nothing() -> None:
+    """Before the user aggregator and before the output, in parallel pipelines."""
+    beside = [Passes() for _ in range(4)]
+
+    def around(parts: list[FrameProcessor]) -> list[FrameProcessor]:
+        return [
+            *(parts[0], ParallelPipeline([beside[0]], [beside[1]]), *parts[1:4]),
+            *(ParallelPipeline([beside[2]], [beside[3]]), *parts[4:]),
+        ]
+
+    script = asks_again(6.0)
+    alone, stage = (
+        Stage(orders, look_up(1.0), **options).play(script) for options in ({}, {"around": around})
+    )
+    assert all(one.seen for one in beside)
+    assert (stage.heard, stage.states) == (alone.heard, alone.states)
+    assert stage.context.messages == alone.context.messages
+    assert stage.user_turns == alone.user_turns == {"replied": 2}
 
 
 def test_a_user_who_is_muted_while_they_speak_does_not_hold_the_agent_up() -> None:

@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames import frames as f
+from pipecat.pipeline.parallel_pipeline import ParallelPipeline
+from pipecat.pipeline.pipeline import Pipeline
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMContextAggregatorPair,
@@ -136,6 +139,33 @@ def test_a_service_that_hears_the_user_itself_is_refused() -> None:
     parts = _parts(governor)
     parts[2] = Realtime(lambda messages: Says())
     with pytest.raises(HostError, match="hears the user itself"):
+        governor.processors(parts)
+
+
+def _answers_twice() -> ParallelPipeline:
+    return ParallelPipeline(
+        [ScriptedModel(lambda messages: Says())], [ScriptedModel(lambda messages: Says())]
+    )
+
+
+@pytest.mark.parametrize(
+    ("compound", "inner"),
+    [
+        (_answers_twice, "ScriptedModel"),
+        (lambda: Pipeline([ScriptedModel(lambda messages: Says())]), "ScriptedModel"),
+        (
+            lambda: ParallelPipeline([Loudspeaker([], TransportParams())], [Voice([])]),
+            "Loudspeaker",
+        ),
+    ],
+)
+def test_a_governed_part_inside_of_another_pipeline_is_refused(
+    compound: Callable[[], FrameProcessor], inner: str
+) -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts[2] = compound()
+    with pytest.raises(HostError, match=rf"{inner}#\d+ is inside .*Pipeline#\d+"):
         governor.processors(parts)
 
 

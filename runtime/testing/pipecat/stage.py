@@ -21,6 +21,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMContextAggregatorPair,
     LLMUserAggregatorParams,
 )
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import (
     TranscriptionUserTurnStartStrategy,
@@ -89,6 +90,7 @@ class Stage:
         times_words: The TTS reports when each word is spoken.
         voice_fails_on: The TTS fails on sentences that contain this.
         filter: The application's filter of the audio output.
+        around: Puts more processors around those of the pipeline.
         other_params: The transport is built without the governor's parameters.
         options: The arguments of the governor.
     """
@@ -109,6 +111,7 @@ class Stage:
         times_words: bool = False,
         voice_fails_on: str = "",
         filter: BaseAudioFilter | None = None,
+        around: Callable[[list[FrameProcessor]], list[FrameProcessor]] = list,
         other_params: bool = False,
         **options: Any,
     ) -> None:
@@ -124,7 +127,7 @@ class Stage:
         self.orphans: tuple[str, ...] = ()
         self.began = 0.0
         self._strategies, self._user = strategies, user
-        self._filter, self._other_params = filter, other_params
+        self._filter, self._other_params, self._around = filter, other_params, around
         self.microphone, self.model = Microphone(), ScriptedModel(model, self._ask, **(llm or {}))
         self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
         self.governor = governor(on_report=self.told.append, **options) if governor else None
@@ -225,7 +228,7 @@ class Stage:
         self.context = LLMContext()
         if governor is not None:
             params, user = governor.transport(params), governor.user(user)
-        pair = LLMContextAggregatorPair(self.context, user_params=user)
+        pair = self.pair = LLMContextAggregatorPair(self.context, user_params=user)
         self.speaker = Loudspeaker(self.words, other if self._other_params else params)
         for name, tool in self._tools.items():
             handler = tool.mark(self._handler(name, tool))
@@ -233,10 +236,8 @@ class Stage:
                 governor.register_function(self.model, name, handler, **tool.options)
             else:
                 self.model.register_function(name, handler, **tool.options)
-        parts = [
-            *(self.microphone, pair.user(), self.model, self.tts),
-            *(self.speaker, pair.assistant()),
-        ]
+        before = [self.microphone, pair.user(), self.model, self.tts]
+        parts = self._around([*before, self.speaker, pair.assistant()])
         return Pipeline(governor.processors(parts) if governor is not None else parts)
 
     def _ask(self, messages: Messages) -> None:
