@@ -10,9 +10,10 @@ import pytest
 from flow_text import parsed
 from livekit.agents import Agent, function_tool
 from livekit.agents.llm.async_toolset import AsyncToolset
+from outcomes import heard as said
+from outcomes import run
 
 from turnfsm.fsm import Flow, FlowError, HostError
-from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -80,16 +81,8 @@ def play(
     )
     if at is not None:
         stage.at(*at)
-    outcome = stage.run(until)
-    assert outcome.errors == [], outcome.timeline()
-    assert outcome.orphans == ()
-    session: Any = stage.session
-    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    outcome = run(stage, until)
     return outcome, bank.transferred
-
-
-def said(outcome: Outcome) -> list[str]:
-    return [one.text for one in outcome.heard]
 
 
 def context(outcome: Outcome, who: str) -> list[str]:

@@ -12,9 +12,9 @@ import attrs
 import pytest
 from flow_text import parsed
 from livekit.agents import Agent, function_tool
+from outcomes import run
 
 from turnfsm.fsm import Flow, HostError, load_flow
-from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -86,11 +86,7 @@ def play(
         agent=lambda: Desk(*seconds),
         **options,
     )
-    outcome = stage.run(until)
-    assert outcome.errors == [], outcome.timeline()
-    assert outcome.orphans == ()
-    session: Any = stage.session
-    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    outcome = run(stage, until)
     return Played(outcome, stage)
 
 

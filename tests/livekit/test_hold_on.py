@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from flow_text import parsed
 from livekit.agents import Agent, function_tool
+from outcomes import heard as said
+from outcomes import run
 
 from turnfsm.fsm import Flow
-from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -53,16 +54,7 @@ def play(flow: Flow, user: ScriptedUser, until: float, **options: Any) -> Outcom
         tts=ScriptedTTS(durations={STORY: 6.0, BUSY[0]: 4.0}),
         **(options or {"tools": [search]}),
     )
-    outcome = stage.run(until)
-    assert outcome.errors == [], outcome.timeline()
-    assert outcome.orphans == ()
-    session: Any = stage.session
-    assert replay(session.turn.journal.read(), session.turn.flow) is None
-    return outcome
-
-
-def said(outcome: Outcome) -> list[str]:
-    return [one.text for one in outcome.heard]
+    return run(stage, until)
 
 
 def users(outcome: Outcome) -> list[str]:

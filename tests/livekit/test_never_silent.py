@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from flow_text import parsed
 from livekit.agents import Agent, function_tool
+from outcomes import heard as said
+from outcomes import run
 
 from turnfsm.fsm import Flow
-from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
@@ -56,15 +57,7 @@ def play(
         agent=lambda: Desk(*seconds),
         **options,
     )
-    outcome = stage.run(until)
-    assert outcome.errors == [], outcome.timeline()
-    session: Any = stage.session
-    assert replay(session.turn.journal.read(), session.turn.flow) is None
-    return outcome
-
-
-def said(outcome: Outcome) -> list[str]:
-    return [one.text for one in outcome.heard]
+    return run(stage, until)
 
 
 def longest_silence(outcome: Outcome, start: float, end: float) -> float:

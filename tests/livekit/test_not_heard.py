@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pytest
 from flow_text import parsed
 from livekit.agents import AgentSession
+from outcomes import heard, run
 from sweeps import one_in
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
-from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedUser, Stage
 
@@ -30,15 +29,7 @@ def play(user: ScriptedUser, until: float, flow: Flow | None = None) -> Outcome:
         user=user,
         llm=ScriptedLLM(otherwise="Yes?"),
     )
-    outcome = stage.run(until)
-    assert outcome.errors == [], outcome.timeline()
-    session: Any = stage.session
-    assert replay(session.turn.journal.read(), session.turn.flow) is None
-    return outcome
-
-
-def heard(outcome: Outcome) -> list[str]:
-    return [one.text for one in outcome.heard]
+    return run(stage, until)
 
 
 @pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex", "uninterruptible"])

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from both import hearing_session
 from livekit.agents import AgentSession, function_tool
+from outcomes import heard
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 Session = Callable[..., AgentSession[Any]]
 
@@ -59,10 +60,6 @@ def asks(user: ScriptedUser, **parts: Any) -> Stage:
     stage = Stage(TurnSession, user=user, llm=model, tools=[look], **parts)
     stage.at(0.1, lambda s: s.session.input.set_audio_enabled(False))
     return stage.at(0.5, press).at(2.0, release)
-
-
-def heard(outcome: Outcome) -> list[str]:
-    return [heard.text for heard in outcome.heard]
 
 
 @pytest.mark.parametrize("parts", [{}, SILENT], ids=["with a VAD", "without a VAD"])

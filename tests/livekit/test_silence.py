@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from flow_text import parsed
 from livekit.agents import Agent
+from outcomes import heard, run
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
@@ -45,16 +45,7 @@ def play(
         tts=ScriptedTTS(durations={**dict.fromkeys(texts, LASTS), "Yes?": 0.6}),
         **options,
     )
-    outcome = stage.run(until)
-    assert outcome.errors == [], outcome.timeline()
-    assert outcome.orphans == ()
-    session: Any = stage.session
-    assert replay(session.turn.journal.read(), session.turn.flow) is None
-    return outcome
-
-
-def heard(outcome: Outcome) -> list[str]:
-    return [one.text for one in outcome.heard]
+    return run(stage, until)
 
 
 def closed_at(outcome: Outcome) -> float:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
+from outcomes import heard
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
-    Outcome,
     Reply,
     ScriptedLLM,
     ScriptedUser,
@@ -65,11 +65,6 @@ def booking(session_class: Any, *, ttft: float = 0.2, **parts: Any) -> Stage:
     )
     user = parts.pop("user", ScriptedUser()).says("book it", at=0.5)
     return Stage(session_class, user=user, llm=model, agent=Clerk, **parts)
-
-
-def heard(outcome: Outcome) -> list[str]:
-    """What the user has heard."""
-    return [line.text for line in outcome.heard]
 
 
 both = pytest.mark.parametrize("session_class", [AgentSession, TurnSession])

@@ -16,6 +16,7 @@ from livekit.agents import (
     function_tool,
     llm,
 )
+from outcomes import heard
 
 from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
@@ -41,10 +42,6 @@ def _tool(policy: Any, seconds: float) -> FunctionTool:
         return "booked"
 
     return book
-
-
-def _heard(outcome: Outcome) -> list[str]:
-    return [heard.text for heard in outcome.heard]
 
 
 def _play(user: ScriptedUser, tool: FunctionTool, preamble: str = "", **given: Any) -> Outcome:
@@ -75,7 +72,7 @@ def test_a_late_result_is_not_told_while_words_may_come(
     user.says("please", at=3.0, duration=0.9, stt_delay=stt_delay)
     user.says("and on Sunday", at=at, duration=duration, stt_delay=1.5)
     outcome = _play(user, _tool("detach", 4.4))
-    assert _heard(outcome) == ["It rains and then it does not."], outcome.timeline()
+    assert heard(outcome) == ["It rains and then it does not."], outcome.timeline()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +103,7 @@ def test_the_answer_to_a_turn_that_was_kept_is_held_while_words_may_come() -> No
     user.says("what about tomorrow", at=2.5, duration=0.9)
     user.says("and on Sunday", at=4.8, duration=1.2, stt_delay=1.5)
     outcome = _play(user, _tool("finish", 4.6))
-    assert _heard(outcome) == ["It rains and then it does not."], outcome.timeline()
+    assert heard(outcome) == ["It rains and then it does not."], outcome.timeline()
 
 
 def test_the_answer_to_a_turn_that_was_kept_waits_for_no_words_before_its_commit() -> None:
@@ -141,7 +138,7 @@ def test_a_commit_of_earlier_words_that_is_kept_does_not_let_an_output_begin(
     user.says("what about tomorrow", at=2.4, duration=0.4, stt_delay=0.2)
     user.says("and on Sunday", at=3.2, duration=0.7, stt_delay=0.7)
     outcome = _play(user, book, can_pause=can_pause)
-    assert _heard(outcome) == ["It rains."], outcome.timeline()
+    assert heard(outcome) == ["It rains."], outcome.timeline()
 
 
 @pytest.mark.parametrize("can_pause", [True, False])
@@ -161,7 +158,7 @@ def test_a_reply_that_is_not_heard_yet_waits_for_the_end_of_a_voice(
     else:
         user.makes_noise(at=3.2, duration=1.0)
     outcome = _play(user, _tool("detach", 1.7), can_pause=can_pause)
-    assert _heard(outcome) == said, outcome.timeline()
+    assert heard(outcome) == said, outcome.timeline()
     shown = [entry.text for entry in outcome.requests[-1].shown if entry.kind == "system"]
     assert any("result of book" in text for text in shown) == bool(words)
 
@@ -189,7 +186,7 @@ def test_a_result_that_waits_for_the_end_of_a_noise_is_said_before_what_the_appl
     stage.at(at, ask)
     outcome = stage.run(14.0)
     said = [] if stopped else ["It takes long."]
-    assert _heard(outcome) == [BOOKED, *said], outcome.timeline()
+    assert heard(outcome) == [BOOKED, *said], outcome.timeline()
 
 
 @pytest.mark.parametrize("at", [1.1, 1.7, 2.6], ids=["early", "mid-voice", "after it"])
@@ -217,7 +214,7 @@ def test_words_that_come_after_a_handoff_are_waited_for_by_the_next_agent(
     stage = Stage(TurnSession, user=user, llm=model, tools=[])
     stage.at(at, lambda stage: stage.session.update_agent(Next(instructions="Go on.")))
     outcome = stage.run(12.0)
-    assert _heard(outcome) == said, outcome.timeline()
+    assert heard(outcome) == said, outcome.timeline()
     assert outcome.heard[0].start < by + 0.1, outcome.timeline()
 
 
@@ -256,7 +253,7 @@ def test_a_voice_that_a_handoff_cuts_in_two_has_its_words_once(
         {"a table": Reply("I ask you.", Call("collect"))}, {"collect": "I noted it."}
     )
     outcome = Stage(kind, user=user, llm=model, tools=[collect]).run(14.0)
-    assert _heard(outcome) == ["I ask you.", "I noted it."]
+    assert heard(outcome) == ["I ask you.", "I noted it."]
     assert outcome.heard[-1].start < at + 2.5, outcome.timeline()
 
 
