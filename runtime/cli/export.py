@@ -63,7 +63,7 @@ def _text(flow: Flow, to: Target, output: Path | None) -> str:
         module = output is not None and output.suffix in {".js", ".mjs"}
         return xstate_module(flow) if module else _json(to_xstate(flow))
     if to is Target.transitions:
-        from turnfsm.fsm.interop.transitions_config import transitions_config
+        from turnfsm.fsm.interop.machine_out import transitions_config
 
         return _json(transitions_config(flow))
     from turnfsm.fsm.interop.tree import flow_tree

@@ -9,10 +9,10 @@ import attrs
 import pytest
 import transitions
 import yaml
-from flow_model import FlowModel
 
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.cover import cover
+from turnfsm.fsm.interop import FlowModel
 from turnfsm.fsm.interop.tree import flow_tree
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.proof import shipped_proofs

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from calls import flow_of
-from flow_model import to_transitions
 
 from turnfsm.fsm import parse_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.cover import cover
-from turnfsm.fsm.interop.promela import to_promela
+from turnfsm.fsm.interop import to_promela, to_transitions
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.testing.clock import VirtualClock
