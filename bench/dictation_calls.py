@@ -157,7 +157,8 @@ def play(name: str, drawn: Drawn) -> Seen:
 
 
 def _ask(kind: Kind, stage: Stage) -> None:
-    turn = stage.session.turn
+    session: Any = stage.session
+    turn = session.turn
     if kind == "yes or no":
         turn.expect("yes_no", wait=WAIT)
     else:

@@ -43,7 +43,7 @@ def _steps(session: type[AgentSession[Any]], calls: int) -> list[float]:
         ended = True
         return "found"
 
-    step = asyncio.Handle._run  # type: ignore[attr-defined]
+    step = asyncio.Handle._run
 
     def timed(handle: Any) -> None:
         begun = time.thread_time()

@@ -55,7 +55,7 @@ def _conversation(**setting: Any) -> Stage:
     for n in range(6):
         user.says("tell me a story", at=1.0 + 20 * n).makes_noise(at=6.0 + 20 * n, duration=0.8)
         user.says("what is the weather", at=11.0 + 20 * n)
-    answers = {"story": STORY, "weather": Reply(calls=Call("look_up"))}
+    answers: dict[str, Any] = {"story": STORY, "weather": Reply(calls=Call("look_up"))}
     model = ScriptedLLM(answers, {"look_up": "It rains."})
     tts = ScriptedTTS(durations={STORY: 9.0})
     return ShortFrames(Session, user=user, llm=model, tts=tts, tools=[look_up])

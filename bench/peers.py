@@ -144,7 +144,7 @@ def _automat() -> Engine:
 
     inputs = type("Inputs", (), {name: _input(name) for name in FLOW.triggers})
     builder: Any = TypeMachineBuilder(inputs, Model)
-    states = {name: builder.state(name) for name in STATES}
+    states: dict[str, Any] = {name: builder.state(name) for name in STATES}
     guards: dict[tuple[str, str], list[str]] = {}
     for row in ROWS:
         upon = states[row.source].upon(getattr(inputs, row.trigger))
@@ -153,7 +153,10 @@ def _automat() -> Engine:
             guards[row.source, row.trigger] = row.unless
     model = Model()
     machine: Any = builder.build()(model)
-    state = lambda: machine.__automat_transitioner__._state.name  # noqa: E731
+
+    def state() -> str:
+        name: str = machine.__automat_transitioner__._state.name
+        return name
 
     def fire(trigger: str) -> None:
         unless = guards.get((state(), trigger))

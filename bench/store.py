@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 import attrs
 
@@ -52,7 +53,8 @@ class Cost:
 
     def at(self, what: str, percent: int) -> float:
         """A percentile."""
-        return quantiles(getattr(self, what), n=100)[percent - 1]
+        times: tuple[float, ...] = getattr(self, what)
+        return quantiles(times, n=100)[percent - 1]
 
 
 async def turns(count: int, store: Store | None) -> Cost:
@@ -78,7 +80,8 @@ async def turns(count: int, store: Store | None) -> Cost:
         for trigger, _ in CYCLE[: POSTS // WAITS]:
             runtime.post(trigger)
         began = time.perf_counter()
-        await keeper.durable(5.0)
+        if keeper is not None:
+            await keeper.durable(5.0)
         wait.append(time.perf_counter() - began)
     if keeper is not None and committer is not None:
         await keeper.aclose(5.0)
@@ -109,7 +112,7 @@ def main() -> None:
     addresses = {"SQLite": str(folder / "calls.db")}
     if options.postgres:
         addresses["PostgreSQL"] = options.postgres
-    rows = []
+    rows: list[Any] = []
     for name, address in addresses.items():
         without, kept = measure(address, options.rounds, options.turns)
         if not rows:

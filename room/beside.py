@@ -226,7 +226,7 @@ async def play(
             stopped = [str(error).partition(";")[0]]
     told = (events / f"{room}.jsonl").read_text("utf-8").splitlines()
     inside = [json.loads(line) for line in told]
-    own = [{**one, "t": one["t"] - caller.wall} for one in inside]
+    own: list[Mapping[str, Any]] = [{**one, "t": one["t"] - caller.wall} for one in inside]
     if stopped:
         return stopped, {}
     return it.judge(Seen(caller, own), at)

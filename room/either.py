@@ -146,7 +146,7 @@ async def entrypoint(ctx: JobContext) -> None:
         llm=model(note),
         tts=PiperTTS(models["voice"]),
         vad=inference.VAD(min_silence_duration=0.3),
-        tools=tools(note),
+        tools=[*tools(note)],
         turn_handling={
             "turn_detection": "vad",
             "endpointing": {"min_delay": 0.5, "max_delay": 2.0},
