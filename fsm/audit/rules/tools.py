@@ -87,6 +87,17 @@ def _endless_call(facts: Facts) -> Found:
                 yield event.t, "a tool call ends twice"
 
 
+def _second_run(facts: Facts) -> Found:
+    """A call that has ended begins again, with the same id."""
+    ended: set[str] = set()
+    for event in facts.recording.named("tool_execution_updated"):
+        id, update = event.text("call"), event.text("update")
+        if update == "started" and id in ended:
+            yield event.t, "a tool call that has ended runs again"
+        elif update == "ended":
+            ended.add(id)
+
+
 def _late_end(facts: Facts) -> Found:
     """An interrupted reply does not end because its tool runs, and delays the next reply."""
     for speech in facts.speeches:
@@ -225,6 +236,7 @@ RULES = (
         ("tool_limit",),
         needs=(Evidence.CALLS, Evidence.CLOSE),
     ),
+    Rule("C", "every_call_ends_once", _second_run, ("reply",), needs=(Evidence.CALLS,)),
     Rule(
         "D",
         "an_interruption_settles",

@@ -14,6 +14,7 @@ from .calls import CALLS, CONTROL_CALLS
 from .classes import CLASSES
 from .conservation import CONTROL_TURNS
 from .controls import CONTROL_SCENARIOS
+from .duplex import DUPLEX
 from .handoffs import HANDOFFS
 from .playout import CONTROL_PLAYOUT, PLAYOUT
 from .runs import CONTROL_RUNS, RUNS
@@ -32,6 +33,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *WAITING,
     *TURNS,
     *CALLS,
+    *DUPLEX,
     *PLAYOUT,
     *RUNS,
 )
