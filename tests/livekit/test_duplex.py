@@ -87,8 +87,9 @@ def test_a_call_that_is_reported_twice_runs_once_and_is_delivered_once(
 
     def repeat(_: Stage) -> None:
         session = model.sessions[-1]
-        event, call = session.last
-        session.emit(event, call.model_copy(update={"id": "again"}) if renamed else call)
+        call = session.last
+        event = call.model_copy(update={"id": "again"}) if renamed else call
+        session.emit("function_call", event)
 
     outcome = stage.at(again + 0.5, repeat).run(12.0)
     assert len(work.begun) == 1, outcome.timeline()

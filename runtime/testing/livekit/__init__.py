@@ -2,7 +2,7 @@
 
 from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
-from .duplex import Delegation, ScriptedDuplex
+from .duplex import ScriptedDuplex
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage
 from .outcome import Outcome, Speech, ToolRun
@@ -24,7 +24,6 @@ from .voice import ScriptedTTS
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
-    "Delegation",
     "Heard",
     "LiveStage",
     "Outcome",

@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import Any
 
-import attrs
 from livekit import rtc
 from livekit.agents import NOT_GIVEN, llm
 from livekit.agents.types import NotGivenOr
@@ -17,20 +16,7 @@ from .scripted_llm import Reply, ScriptedLLM
 from .user import FRAME, RATE, ScriptedUser
 from .voice import ScriptedTTS
 
-__all__ = ["Delegation", "ScriptedDuplex"]
-
-
-@attrs.frozen
-class Delegation:
-    """The event ``delegation_created`` of a `ScriptedDuplex` that delegates to the client.
-
-    Attributes:
-        id: The id that the answer must name.
-        pending_transcript: What the user has just said.
-    """
-
-    id: str
-    pending_transcript: str
+__all__ = ["ScriptedDuplex"]
 
 
 class ScriptedDuplex(llm.DuplexModel):
@@ -43,8 +29,6 @@ class ScriptedDuplex(llm.DuplexModel):
         user: The user.
         model: Its answers.
         voice: The durations of its sentences.
-        client: Instead of calling tools it reports ``delegation_created``, and says what
-            `append_commentary` gives it. It then accepts no tools.
         silence: Seconds of silence after which it answers.
         yields_after: It stops when the user has spoken for this many seconds; ``inf``: never.
 
@@ -60,16 +44,15 @@ class ScriptedDuplex(llm.DuplexModel):
         model: ScriptedLLM,
         voice: ScriptedTTS,
         *,
-        client: bool = False,
         silence: float = 0.5,
         yields_after: float = 0.3,
     ) -> None:
         super().__init__(
             capabilities=llm.DuplexCapabilities(
-                user_transcription=True, auto_tool_reply_generation=True, mutable_tools=not client
+                user_transcription=True, auto_tool_reply_generation=True, mutable_tools=True
             )
         )
-        self.user, self.answers, self.voice, self.client = user, model, voice, client
+        self.user, self.answers, self.voice = user, model, voice
         self.silence, self.yields_after = silence, yields_after
         self.sessions: list[_Session] = []
 
@@ -89,9 +72,9 @@ class ScriptedDuplex(llm.DuplexModel):
         return self.sessions[-1]
 
     def repeat(self) -> None:
-        """Report the last call or delegation again, as after a retry."""
+        """Report the last call again, as after a retry."""
         session = self.sessions[-1]
-        session.emit(*session.last)
+        session.emit("function_call", session.last)
 
     async def aclose(self) -> None:
         """Nothing to close: LiveKit closes the sessions."""
@@ -119,8 +102,8 @@ class _Session(llm.DuplexSession[Any]):
         self._mouth = asyncio.Lock()
         self._saying: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.last: tuple[Any, Any]
-        """The last call or delegation: its event and what it carries."""
+        self.last: llm.FunctionCall
+        """The last call."""
 
     @property
     def audio_stream(self) -> aio.Chan[llm.DuplexAudioFrame]:
@@ -148,20 +131,10 @@ class _Session(llm.DuplexSession[Any]):
             self.emit("input_speech_stopped", llm.InputSpeechStoppedEvent(True))
             self._take_turn()
 
-    def append_commentary(self, text: str, *, delegation_id: str | None = None) -> None:
-        """The model says this."""
-        self._begin(self._say(text))
-
-    def append_thinking(self, text: str, *, delegation_id: str | None = None) -> None:
-        """The model knows this from now on, and does not say it."""
-        self._context.add_message(role="developer", content=text)
-
     async def _update_instructions(self, instructions: str) -> None:
         """Do nothing: the script does not depend on the instructions."""
 
     async def _update_tools(self, tools: list[llm.Tool]) -> None:
-        if tools and self._owner.client:
-            raise llm.RealtimeError("a model that delegates to the client has no tools")
         self._offered = llm.ToolContext(tools)
 
     def _update_options(
@@ -213,15 +186,8 @@ class _Session(llm.DuplexSession[Any]):
             id, arguments = self._owner.answers.next_call_id(), json.dumps(dict(made.arguments))
             call = llm.FunctionCall(call_id=id, name=made.name, arguments=arguments)
             self._context.insert(call)
-            if self._owner.client:
-                said = [item for item in self._context.messages() if item.role == "user"]
-                self.last = (
-                    "delegation_created",
-                    Delegation(id, (said[-1].text_content or "") if said else ""),
-                )
-            else:
-                self.last = "function_call", call
-            self.emit(*self.last)
+            self.last = call
+            self.emit("function_call", call)
 
     async def _say(self, text: str) -> None:
         async with self._mouth:
