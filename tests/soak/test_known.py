@@ -82,6 +82,14 @@ MENDED = {
     "one noise after another while a reply is ready": Script(
         "", (ASKED, *NOISES), {1: Job(1.4)}, switches=frozenset({"noise"})
     ),
+    "a noise cuts the reply to two results of a realtime model that detects turns": Script(
+        "",
+        (attrs.evolve(BOTH, answer=0), Sound(3.4, 0.6)),
+        WORKS,
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+    ),
     "a realtime model makes only calls, and their task starts late": Script(
         "",
         (attrs.evolve(ASKED, calls=(1, 2), answer=0),),

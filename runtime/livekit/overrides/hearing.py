@@ -284,6 +284,8 @@ class HearingActivity(ArrivingActivity):
 
     def _decision_over(self, decision: asyncio.Task[None]) -> None:
         self._followed.discard(decision)
+        if self.was_noise(decision):
+            self._conductor.user.noise_ended()
         self._conductor.user.endpointing_finished(cancelled=decision.cancelled())
 
     @property

@@ -228,6 +228,14 @@ class RealtimeActivity(AnsweringActivity):
         if self._decision is not None:
             self._decided.set()
 
+    def was_noise(self, decision: asyncio.Task[None]) -> bool:
+        """This wait for the answer of a model with turn detection has ended without one, and the
+        model has heard no words."""
+        if not self._rt_turn_detection_enabled or decision is not self._decision:
+            return False
+        answered = decision.cancelled() or self._decided.is_set()
+        return not (answered or self._unanswered_words())
+
     async def _realtime_reply_task(self, **request: Any) -> None:
         handle, given = request["speech_handle"], request.get("instructions")
         speech, tool_reply = govern(handle, self._conductor), bool(request.get("tool_reply"))
