@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import wave
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,17 @@ NAMED = {
     "TurnSession(observe=True)": TurnSession,
 }
 """What is no line of code by itself."""
+
+
+@pytest.fixture(autouse=True)
+def _sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sound that a line names, beside the flow."""
+    monkeypatch.chdir(tmp_path)
+    with wave.open("typing.wav", "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(16000)
+        file.writeframes(bytes(3200))
 
 
 def _flow(line: str) -> Any:

@@ -100,7 +100,7 @@ def test_the_examples_of_the_reference_load(
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "flows.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 20
+    assert len(examples) == 21
     for example in examples:
         flow, findings = parse_flow(example)
         assert flow is not None, render_findings(findings)
