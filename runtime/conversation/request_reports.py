@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Collection, Iterable
 
 from turnfsm.fsm.flow import NEVER
+from turnfsm.runtime.ledger_call import canonical
 
 from .call_ids import CallIds
 from .core import Core
@@ -107,14 +108,19 @@ class RequestReports:
         """
         return self._ids.own(item, given, others, self._core.ledger)
 
-    def call_repeated(self, id: str) -> bool:
+    def call_repeated(self, id: str, name: str, arguments: str) -> bool:
         """A model that owns its turns reports a call. Posts nothing.
 
         Returns:
-            Whether it has reported it before. Such a model gives each call an id of its own, so
-            the second report is a retry and starts nothing.
+            Whether it has reported this call before: the same id, tool and arguments. Such a model
+            gives each call an id of its own, so the second report is a retry and starts nothing.
         """
-        if not self._ids.taken(id, self._core.ledger):
+        known = self._core.ledger.find(id)
+        if known is None:
+            repeated = self._ids.taken(id)  # its tool has not begun yet
+        else:
+            repeated = (known.name, known.arguments) == (name, canonical(arguments))
+        if not repeated:
             return False
         self._core.turn.note("call_repeated", call=id)
         return True

@@ -1,7 +1,9 @@
 """The components of a spoken conversation: the recorded user, the models, and the WAV to write."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Collection
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,15 +29,12 @@ _RECOGNISED = 1.5  # seconds of wall time after which a transcript has come, at 
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 
-class SpokenStack:
+class SpokenStack(ABC):
     """The components of a conversation whose input is clips, and whose output is recorded.
 
     `aclose()` comes after its end. `transcriber` stays open until then, and can be used for other
     audio. `false_interruption` is the time for which a pause waits for a transcript, in wall time.
     """
-
-    tape: Tape
-    """What the output has played."""
 
     def __init__(
         self,
@@ -53,6 +52,11 @@ class SpokenStack:
         self.input = WavInput(pace)
         self.false_interruption = max(pace.wall(2.0), _RECOGNISED)
         self._user = UserVoice(voice)
+
+    @property
+    @abstractmethod
+    def output(self) -> Tape:
+        """Records what it plays."""
 
     @classmethod
     async def load(cls, pace: Pace, ignore: Collection[str] = IGNORED) -> Self:
@@ -77,7 +81,7 @@ class SpokenStack:
         """The agent's audio that was heard so far."""
         spoken: list[Spoken] = []
         utterance = -1
-        for sound, text in zip(self.tape.heard, self._texts(), strict=True):
+        for sound, text in zip(self.output.heard, self._texts(), strict=True):
             last = spoken[-1] if sound.segment == utterance else None
             if last is not None and (sound.at - last.end < _GAP or not last.text):
                 spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
@@ -88,19 +92,19 @@ class SpokenStack:
 
     def write_audio(self, path: Path) -> bool:
         """Write both voices as a stereo WAV."""
-        write_conversation(path, self.input.track(), self.tape.track())
+        write_conversation(path, self.input.track(), self.output.track())
         return True
 
     async def transcribe_back(self) -> list[str]:
         """The transcript of each utterance of the agent, from its audio."""
         rate = self.tts.sample_rate
-        return [await self.transcriber.transcribe(pcm, rate) for pcm in self.tape.utterances()]
+        return [await self.transcriber.transcribe(pcm, rate) for pcm in self.output.utterances()]
 
     def _texts(self) -> list[str]:
         """The text of each piece of audio. A paused utterance continues where it stopped."""
         texts: list[str] = []
         utterance, captured, told = -1, bytearray(), 0
-        for sound in self.tape.heard:
+        for sound in self.output.heard:
             if sound.segment != utterance:
                 utterance, captured, told = sound.segment, bytearray(), 0
             captured += sound.pcm
@@ -123,16 +127,9 @@ class AudioStack(SpokenStack):
     `options()` are the keyword arguments of the session; `attach()` comes before its start.
     """
 
-    def __init__(
-        self,
-        pace: Pace,
-        transcriber: Transcriber,
-        voice: PiperVoice,
-        ignore: Collection[str] = IGNORED,
-    ) -> None:
-        super().__init__(pace, transcriber, voice, ignore)
-        self.output = WavOutput(pace, rate=voice.rate, words_in=self.tts.words_in)
-        self.tape = self.output
+    @cached_property
+    def output(self) -> WavOutput:
+        return WavOutput(self.pace, rate=self.tts.sample_rate, words_in=self.tts.words_in)
 
     def options(self) -> dict[str, Any]:
         """The options for an offline, scripted AgentSession at the given pace.

@@ -40,7 +40,7 @@ class Work:
 
     def tool(self) -> Any:
         @function_tool
-        async def book() -> str:
+        async def book(guests: int = 2) -> str:
             """Book a table."""
             self.begun.append(asyncio.get_running_loop().time())
             await asyncio.sleep(2.0)
@@ -99,6 +99,20 @@ def test_a_call_that_is_reported_twice_runs_once_and_is_delivered_once(
     assert [note.data["call"] for note in journal.notes("call_repeated")] == ["call_1"]
     assert outcome.errors == []
     assert outcome.orphans == ()
+
+
+@pytest.mark.parametrize("kind", [AgentSession, None], ids=["stock", "turn"])
+def test_an_id_that_comes_again_with_other_arguments_is_another_call(kind: Any) -> None:
+    """As on AgentSession: only a report of the same call is left out."""
+    stage, work, model = staged(ScriptedUser().says("a table please", at=0.5), session=kind)
+
+    def another(_: Stage) -> None:
+        session = model.sessions[-1]
+        other = {"id": "again", "arguments": '{"guests": 8}'}
+        session.emit("function_call", session.last.model_copy(update=other))
+
+    outcome = stage.at(6.0, another).run(14.0)
+    assert len(work.begun) == 2, outcome.timeline()
 
 
 def test_without_the_flow_a_call_that_is_reported_twice_is_told_as_a_failure() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 from attrs import frozen
 from loguru import logger
@@ -28,15 +29,11 @@ from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.ports import FalseInterruption, Report
-from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.recorder import Scribe
 from turnfsm.runtime.demo.robot import Robot
-from turnfsm.runtime.demo.script import IGNORED
 from turnfsm.runtime.demo.stack import SpokenStack
 from turnfsm.runtime.demo.take import Take, converse
-from turnfsm.runtime.demo.transcribe import Transcriber
-from turnfsm.runtime.demo.tts import PiperVoice
 from turnfsm.runtime.demo.view import View
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
 from turnfsm.runtime.pipecat.governor import TurnGovernor
@@ -60,16 +57,9 @@ NEVER_POSTED = frozenset({"preemptive_generation"})
 class PipelineStack(SpokenStack):
     """The spoken components of a pipeline."""
 
-    def __init__(
-        self,
-        pace: Pace,
-        transcriber: Transcriber,
-        voice: PiperVoice,
-        ignore: Collection[str] = IGNORED,
-    ) -> None:
-        super().__init__(pace, transcriber, voice, ignore)
-        self.output = PacedTape(pace, voice.rate)
-        self.tape = self.output
+    @cached_property
+    def output(self) -> PacedTape:
+        return PacedTape(self.pace, self.tts.sample_rate)
 
     def vad(self) -> SileroVADAnalyzer:
         """The VAD; its durations count audio, which is already faster."""

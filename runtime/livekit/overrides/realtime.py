@@ -315,7 +315,8 @@ class RealtimeActivity(AnsweringActivity):
 
         def call_comes(call: llm.FunctionCall) -> llm.FunctionCall | None:
             duplex = isinstance(self.llm, llm.DuplexRealtimeAdapter)
-            if duplex and self._conductor.requests.call_repeated(call.call_id):
+            reported = call.call_id, call.name, call.arguments
+            if duplex and self._conductor.requests.call_repeated(*reported):
                 return None
             made.append(call.id)
             if speech.instructed:  # the model has also answered the user
