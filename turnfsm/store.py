@@ -15,6 +15,7 @@ from turnfsm.runtime.store.postgres import PostgresStore
 from turnfsm.runtime.store.protocol import (
     Acquired,
     Batch,
+    Check,
     SessionTaken,
     Store,
     StoreError,
@@ -25,6 +26,7 @@ from turnfsm.runtime.store.sqlite import SqliteStore
 __all__ = [
     "Acquired",
     "Batch",
+    "Check",
     "Past",
     "PostgresStore",
     "SessionTaken",

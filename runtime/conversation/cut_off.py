@@ -19,7 +19,7 @@ from .policies import recover_of
 from .resumption import CUT_OFF, HANDED_OVER, NO_EFFECT, NOT_KEPT, UNKNOWN_END
 from .tool_call import NOT_CONFIRMED, arguments_of
 
-__all__ = ["agenda_entries", "ledger_of", "output_of"]
+__all__ = ["agenda_entries", "ledger_of", "output_of", "read_calls"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -30,6 +30,15 @@ _NEWS = ("result", "unknown")
 
 RECOVER_LIMIT = 5.0
 """Time limit of the `recover_with` function, in seconds."""
+
+
+def read_calls(journal: Journal) -> Ledger:
+    """The calls in the journal of a worker that died, also those that it was about to make.
+
+    Raises:
+        JournalError: They are from another version of turnfsm.
+    """
+    return Ledger.from_journal(_readable(_with_intended(journal)))
 
 
 async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf) -> Ledger:

@@ -6,10 +6,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 
-from turnfsm.fsm.journal import JournalError
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
-from turnfsm.runtime.store.past import Past, unreadable
+from turnfsm.runtime.store.past import Past
 
 from .conductor import Conductor
 from .cut_off import agenda_entries, ledger_of
@@ -32,9 +31,6 @@ async def restore_calls(
 
     Returns:
         The past, with the names that its tools have now.
-
-    Raises:
-        StoreError: The calls are from another version of turnfsm.
     """
     if past.missing:
         logger.warning(
@@ -43,11 +39,7 @@ async def restore_calls(
         )  # fmt: skip
     turn = conductor.turn
     past = past.under(turn.flow, tools)
-    try:
-        calls = await ledger_of(past.journal, tools, keeping.key_of)
-    except JournalError as exc:
-        raise unreadable(keeping.session_id, exc) from None
-    ledger.take_over(calls)
+    ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of))
     for call in ledger:
         turn.note("tool_restored", **call.as_note())
     turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)

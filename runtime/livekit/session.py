@@ -20,6 +20,7 @@ from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.arguments import check_ledger, check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
+from turnfsm.runtime.conversation.cut_off import read_calls
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
@@ -306,7 +307,7 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
             StoreError: The store cannot be used, or the session cannot be continued.
         """
         if self._keeping is not None and not self._keeping.acquired:
-            self._past = await self._keeping.acquire(self._flow)
+            self._past = await self._keeping.acquire(self._flow, read_calls)
         return self._past
 
     @property

@@ -11,6 +11,7 @@ from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
+from turnfsm.runtime.conversation.cut_off import read_calls
 from turnfsm.runtime.conversation.deferred import DeferredQueue
 from turnfsm.runtime.conversation.ports import Report, Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
@@ -80,7 +81,7 @@ class PipecatSession:
             StoreError: The store cannot be used, or the conversation cannot be continued.
         """
         if self.keeping is not None and not self.keeping.acquired:
-            self._past = await self.keeping.acquire(self.turn.flow)
+            self._past = await self.keeping.acquire(self.turn.flow, read_calls)
         return self._past
 
     async def take_up(self) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import attrs
 
-from .protocol import Acquired, Batch, Store, StoreError, StoreUnavailable
+from .protocol import Acquired, Batch, Check, Store, StoreError, StoreUnavailable
 
 __all__ = ["Committer", "Unwritten"]
 
@@ -42,10 +42,10 @@ class Committer:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="turnfsm-store")
         self._queue: deque[_Job] = deque()
 
-    async def acquire(self, session: str) -> Acquired:
+    async def acquire(self, session: str, check: Check | None = None) -> Acquired:
         """As `Store.acquire`."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._store.acquire, session)
+        return await loop.run_in_executor(self._pool, self._store.acquire, session, check)
 
     async def append(self, work: Unwritten) -> None:
         """Write records, together with all pending ones.

@@ -12,7 +12,7 @@ import attrs
 from turnfsm.runtime.journal import LiveJournal, Raw, Redactor, as_line
 
 from .committer import Committer
-from .protocol import Acquired, Batch, StoreError, StoreUnavailable
+from .protocol import Acquired, Batch, Check, StoreError, StoreUnavailable
 
 __all__ = ["Keeper"]
 
@@ -98,21 +98,22 @@ class Keeper:
         self._start: Sequence[Mapping[str, Any]] = ()
         self._closed = False
 
-    async def acquire(self, limit: float) -> Acquired:
+    async def acquire(self, limit: float, check: Check | None = None) -> Acquired:
         """Take over the session.
 
         Args:
             limit: Seconds to wait for a store that does not answer.
+            check: As in `Store.acquire`.
 
         Raises:
             StoreUnavailable: It has not answered in that time.
-            StoreError: The store cannot be used.
+            StoreError: The store cannot be used, or `check` has raised it.
         """
         loop = asyncio.get_running_loop()
         end, attempt = loop.time() + limit, 0
         while True:
             try:
-                acquired = await self._committer.acquire(self.session)
+                acquired = await self._committer.acquire(self.session, check)
             except StoreUnavailable as exc:
                 if loop.time() >= end:
                     raise StoreUnavailable(

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from turnfsm.fsm import Flow, TurnfsmError
+from turnfsm.fsm.journal import Journal
 from turnfsm.fsm.migrate import StoredFlow
 from turnfsm.runtime.journal import LiveJournal, Redactor
 from turnfsm.runtime.log import rules_of
@@ -17,7 +18,7 @@ from .address import open_store
 from .committer import Committer
 from .keeper import Keeper
 from .past import KEPT, Past, read_past
-from .protocol import SessionTaken, Store, StoreError, StoreUnavailable
+from .protocol import Acquired, SessionTaken, Store, StoreError, StoreUnavailable
 
 __all__ = ["Keeping"]
 
@@ -90,12 +91,19 @@ class Keeping:
 
     # -- the life of a session
 
-    async def acquire(self, flow: Flow) -> Past | None:
-        """Take over the session, which continues under this flow. Returns the previous worker's
-        conversation; None for a new session.
+    async def acquire(self, flow: Flow, calls: Callable[[Journal], object]) -> Past | None:
+        """Take over the session, which continues under this flow.
+
+        Args:
+            flow: The flow.
+            calls: Reads the tool calls of a journal.
+
+        Returns:
+            The previous worker's conversation; None for a new session.
 
         Raises:
-            StoreError: The store cannot be used, or the session cannot be continued.
+            StoreError: The store cannot be used, or the session cannot be continued. Then the
+                worker that has it keeps it.
         """
         key = repr(self._store), self.session_id
         other = _in_use.get(key)
@@ -108,9 +116,14 @@ class Keeping:
         self._flow = StoredFlow.of(flow, rules_of(flow))
         self._committer = Committer(self._store)
         self._keeper = Keeper(self._committer, self.session_id, self._redact, self._failed)
+        past: Past | None = None
+
+        def read(acquired: Acquired) -> None:
+            nonlocal past
+            past = read_past(acquired, flow, calls)
+
         try:
-            acquired = await self._keeper.acquire(START_LIMIT)
-            past = read_past(acquired, flow)
+            await self._keeper.acquire(START_LIMIT, read)
         except BaseException:
             await self._let_go()
             raise

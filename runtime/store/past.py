@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from turnfsm.fsm.migrate import StoredFlow, renamed, why_not
 
 from .protocol import Acquired, StoreError
 
-__all__ = ["Past", "read_past", "unreadable"]
+__all__ = ["Past", "read_past"]
 
 KEPT = "kept"
 """The key of a record outside the journal: the flow, items of the conversation, agent, unfinished
@@ -153,11 +153,12 @@ class Past:
         }
 
 
-def read_past(acquired: Acquired, flow: Flow) -> Past | None:
+def read_past(acquired: Acquired, flow: Flow, calls: Callable[[Journal], object]) -> Past | None:
     """Read the records of the previous worker; None if there are none.
 
     Args:
         flow: The flow of this session.
+        calls: Reads the tool calls of the journal. A `JournalError` says that it cannot.
 
     Raises:
         StoreError: The flow does not continue these records, or they are from another version of
@@ -170,8 +171,12 @@ def read_past(acquired: Acquired, flow: Flow) -> Past | None:
         journal = journal_of(record for record in records if KEPT not in record)
         kept = [r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r]
         past = _folded(acquired.epoch, journal, kept)
+        calls(journal)
     except (KeyError, ValueError, TypeError, JournalError) as exc:
-        raise unreadable(acquired.session, exc) from None
+        raise StoreError(
+            f"session {acquired.session!r}: its records cannot be read ({exc}); go on with the "
+            "turnfsm that wrote it, or give another session_id"
+        ) from None
     if (reason := why_not(past.flow, flow)) is not None:
         raise StoreError(
             f"session {acquired.session!r} cannot be continued, and stays in the store\n"
@@ -179,14 +184,6 @@ def read_past(acquired: Acquired, flow: Flow) -> Past | None:
             f"otherwise start it with the flow {past.flow.name!r}, or give another session_id"
         )
     return past
-
-
-def unreadable(session: str, why: Exception) -> StoreError:
-    """The error of a session whose records are not as this turnfsm writes them."""
-    return StoreError(
-        f"session {session!r}: its records cannot be read ({why}); go on with the turnfsm that "
-        "wrote it, or give another session_id"
-    )
 
 
 def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> Past:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from turnfsm.runtime.journal import Redact
 
 from .connection import prepared
-from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreError, StoreUnavailable
+from .protocol import SCHEMA, Acquired, Batch, Check, SessionTaken, StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
     import psycopg
@@ -80,13 +80,15 @@ class PostgresStore:
     def __repr__(self) -> str:
         return f"PostgresStore({self._name!r})"
 
-    def acquire(self, session: str) -> Acquired:
+    def acquire(self, session: str, check: Check | None = None) -> Acquired:
         """As `Store.acquire`."""
         with self._transaction(durable=True) as connection:
             (epoch,) = connection.execute(_ACQUIRE, (session,)).fetchone() or (0,)
             found = connection.execute(_LATEST, {"id": session})
-            records = tuple(body for (body,) in found)
-        return Acquired(session, epoch, records)
+            acquired = Acquired(session, epoch, tuple(body for (body,) in found))
+            if check is not None:
+                check(acquired)
+        return acquired
 
     def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
         """As `Store.append`."""

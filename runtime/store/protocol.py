@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import attrs
 
 from turnfsm.fsm import TurnfsmError
 
-__all__ = ["SCHEMA", "Acquired", "Batch", "SessionTaken", "Store", "StoreError", "StoreUnavailable"]
+__all__ = [
+    "SCHEMA",
+    "Acquired",
+    "Batch",
+    "Check",
+    "SessionTaken",
+    "Store",
+    "StoreError",
+    "StoreUnavailable",
+]
 
 SCHEMA = 1
 """The version of the tables that this turnfsm reads and writes."""
@@ -59,6 +68,10 @@ class Acquired:
     records: tuple[str, ...] = ()
 
 
+Check = Callable[[Acquired], object]
+"""Raises an error if a session cannot be continued."""
+
+
 @attrs.frozen
 class Batch:
     """Records of one session that are written atomically.
@@ -94,15 +107,20 @@ class Store(Protocol):
         >>> store.close()
     """
 
-    def acquire(self, session: str) -> Acquired:
+    def acquire(self, session: str, check: Check | None = None) -> Acquired:
         """Begin the next epoch of a session. From now on batches of older epochs are refused.
 
         The returned records are those of the last epoch that has any. Each epoch begins with
         everything that the session needs, so older ones are not read.
 
+        Args:
+            session: The id of the session.
+            check: Called in the same transaction with what will be returned. If it raises an
+                error, the epoch does not begin, and the worker that has the session keeps it.
+
         Raises:
             StoreUnavailable: The store does not answer.
-            StoreError: The store cannot be used.
+            StoreError: The store cannot be used, or `check` has raised it.
         """
 
     def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from turnfsm.runtime.journal import Redact
 
 from .connection import prepared
-from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreError, StoreUnavailable
+from .protocol import SCHEMA, Acquired, Batch, Check, SessionTaken, StoreError, StoreUnavailable
 
 __all__ = ["SqliteStore"]
 
@@ -69,14 +69,17 @@ class SqliteStore:
     def __repr__(self) -> str:
         return f"SqliteStore({str(self.path)!r})"
 
-    def acquire(self, session: str) -> Acquired:
+    def acquire(self, session: str, check: Check | None = None) -> Acquired:
         """As `Store.acquire`."""
         with self._transaction(durable=True) as connection:
             connection.execute(_ACQUIRE, (session,))
             found = connection.execute("SELECT epoch FROM session WHERE id = ?", (session,))
             (epoch,) = found.fetchone()
             records = tuple(body for (body,) in connection.execute(_LATEST, (session,)))
-        return Acquired(session, epoch, records)
+            acquired = Acquired(session, epoch, records)
+            if check is not None:
+                check(acquired)
+        return acquired
 
     def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
         """As `Store.append`."""
@@ -131,6 +134,9 @@ class SqliteStore:
             raise self._error(exc) from None
         except OSError as exc:
             raise self._unusable((exc.strerror or str(exc)).lower()) from None
+        except BaseException:
+            self.close()
+            raise
 
     def _connection(self) -> sqlite3.Connection:
         if self._open is None:

@@ -15,7 +15,7 @@ from pipecat_stage import Stage
 from turnfsm import TurnfsmError
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
-from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore
+from turnfsm.store import Acquired, Batch, Check, SessionTaken, SqliteStore
 
 GREETING = "Welcome to the Lark."
 SORRY = "Sorry for the interruption."
@@ -47,9 +47,12 @@ class Left(SqliteStore):
         super().__init__(path)
         self._records = records
 
-    def acquire(self, session: str) -> Acquired:
+    def acquire(self, session: str, check: Check | None = None) -> Acquired:
         super().acquire(session)  # the worker before
-        return Acquired(session, super().acquire(session).epoch, self._records)
+        acquired = Acquired(session, super().acquire(session).epoch, self._records)
+        if check is not None:
+            check(acquired)
+        return acquired
 
 
 def _model(messages: Messages) -> Says:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import attrs
 import pytest
 
 from turnfsm.livekit import recover_with
+from turnfsm.runtime.testing.livekit import Outcome
 from turnfsm.store import StoreError
+from turnfsm.testing import run
 
 from .play import silent
 from .test_going_on import noted, posted
@@ -111,6 +114,28 @@ def test_an_unrelated_flow_is_refused_with_the_remedy_and_nothing_is_lost(tmp_pa
     assert "hotel.yaml:2:7: error: flow 'inn' does not continue" in str(refused.value)
     assert "migrates: {flow: hotel}" in str(refused.value)
     assert Version(tmp_path).heard() == [BOOKED]
+
+
+def test_a_worker_under_an_unrelated_flow_takes_nothing_from_the_one_that_runs(
+    tmp_path: Path,
+) -> None:
+    """It is refused, and the conversation goes on where it is."""
+    right, wrong = Version(tmp_path), Version(tmp_path, flow="extends: turn\nflow: inn\n")
+    other = tmp_path / "same.db"
+    right.path.touch(0o600)
+    other.symlink_to(right.path)  # one process refuses two sessions of one name
+
+    async def both() -> Outcome:
+        async def refused() -> None:
+            await asyncio.sleep(3.0)
+            with pytest.raises(StoreError, match="flow 'inn' does not continue"):
+                await wrong.stage(silent(), store=other).play(2.0)
+
+        outcome, _ = await asyncio.gather(right.stage(asks()).play(12.0), refused())
+        return outcome
+
+    outcome = run(both())
+    assert BOOKED in [heard.text for heard in outcome.heard], outcome.timeline()
 
 
 def test_a_rolling_deploy_and_its_rollback_lose_nothing(tmp_path: Path) -> None:

@@ -90,6 +90,22 @@ def test_a_worker_that_wrote_nothing_hides_nothing(make: Make, id: str) -> None:
     assert make().acquire(id) == Acquired(id, 3, ("one",))
 
 
+def test_a_session_whose_records_are_refused_is_not_taken(make: Make, id: str) -> None:
+    """The worker that has it goes on, and the store of the other one can be used again."""
+    first, second = make(), make()
+    first.append([Batch(id, first.acquire(id).epoch, 1, ("one",))])
+
+    def refuse(acquired: Acquired) -> None:
+        assert acquired == Acquired(id, 2, ("one",))
+        raise StoreError("not mine")
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match="not mine"):
+            second.acquire(id, refuse)
+    assert first.append([Batch(id, 1, 2, ("two",))]) == [None]
+    assert second.acquire(id) == Acquired(id, 2, ("one", "two"))
+
+
 def test_a_batch_that_is_written_twice_is_there_once(make: Make, id: str) -> None:
     """Nobody knew whether the first time had succeeded."""
     store = make()

@@ -16,7 +16,15 @@ from livekit.agents import Agent, RunContext, function_tool, llm
 from turnfsm.fsm import TurnfsmError
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
-from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore, StoreError, StoreUnavailable
+from turnfsm.store import (
+    Acquired,
+    Batch,
+    Check,
+    SessionTaken,
+    SqliteStore,
+    StoreError,
+    StoreUnavailable,
+)
 from turnfsm.testing import run
 
 from .play import GREETING, ROOM, SORRY, Guest, answer, silent, talk
@@ -34,9 +42,9 @@ class AwayStore(SqliteStore):
         self._error = error
         self._made: float | None = None
 
-    def acquire(self, session: str) -> Acquired:
+    def acquire(self, session: str, check: Check | None = None) -> Acquired:
         self._look()
-        return super().acquire(session)
+        return super().acquire(session, check)
 
     def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
         self._look()
@@ -272,6 +280,8 @@ def test_a_start_that_fails_lets_the_session_go(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(StoreError, match=r"its records cannot be read .*note 1"):
             run(start())
+    assert store.acquire(ROOM).epoch == 2  # it was not taken
+    store.close()
 
 
 @pytest.mark.parametrize("redact", ["leave_out", "hash"])
