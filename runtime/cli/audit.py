@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,14 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-class Format(StrEnum):
-    """How the findings are written."""
-
-    text = "text"
-    json = "json"
-    junit = "junit"
-    sarif = "sarif"
-    html = "html"
+Format = Literal["text", "json", "junit", "sarif", "html"]
 
 
 def audit(
@@ -72,21 +64,21 @@ def audit(
 
     if format is None:
         page = output is not None and output.suffix in (".html", ".htm")
-        format = Format.html if page else Format.text
+        format = "html" if page else "text"
     gate = Gate.of(fail_on or ())
     governed = None if flow is None else load_flow(flow)
     found = [(file, audit_file(file, governed)) for file in files]
     named = [(str(file), judged) for file, judged in found]
     match format:
-        case Format.json:
+        case "json":
             written = json.dumps([_plain(file, judged) for file, judged in found], indent=2)
-        case Format.junit:
+        case "junit":
             written = as_junit(named, gate)
-        case Format.sarif:
+        case "sarif":
             written = audits_as_sarif(named, gate)
-        case Format.html:
+        case "html":
             written = audits_as_html(named)
-        case Format.text:
+        case "text":
             parts = [_text(file, judged) for file, judged in found]
             parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
             written = "\n".join(parts)

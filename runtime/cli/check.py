@@ -3,9 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,20 +18,14 @@ from turnfsm.runtime.proof import note_proved, record_of
 __all__ = ["check"]
 
 
-class Format(StrEnum):
-    """How the report is written."""
-
-    text = "text"
-    json = "json"
-    sarif = "sarif"
-    github = "github"
+Format = Literal["text", "json", "sarif", "github"]
 
 
 _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
-    Format.text: as_text,
-    Format.json: as_json,
-    Format.sarif: as_sarif,
-    Format.github: as_github,
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_sarif,
+    "github": as_github,
 }
 
 
@@ -41,7 +34,7 @@ def check(
         list[str],
         typer.Argument(metavar="FLOW...", help="Shipped flows, such as turn, or .yaml files."),
     ],
-    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.text,
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = "text",
     limit: Annotated[
         int, typer.Option(min=1, help="Give up after this many configurations.")
     ] = LIMIT,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,19 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-class Format(StrEnum):
-    """How the comparison is written."""
-
-    table = "table"
-    markdown = "markdown"
-    json = "json"
+Format = Literal["table", "markdown", "json"]
 
 
-class HostName(StrEnum):
-    """The framework to compare with and without a flow."""
-
-    livekit = "livekit"
-    pipecat = "pipecat"
+HostName = Literal["livekit", "pipecat"]
 
 
 def compare(
@@ -43,8 +33,8 @@ def compare(
     ] = None,
     host: Annotated[
         HostName, typer.Option(help="AgentSession and TurnSession, or Pipecat and TurnGovernor.")
-    ] = HostName.livekit,
-    format: Annotated[Format, typer.Option(help="Format of the result.")] = Format.table,
+    ] = "livekit",
+    format: Annotated[Format, typer.Option(help="Format of the result.")] = "table",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the result to FILE."),
@@ -58,14 +48,14 @@ def compare(
     from turnfsm.runtime.compare import load_host
 
     with quiet_logs():
-        played = load_host(host.value)
+        played = load_host(host)
         rows = list(play(played, _chosen(played, ids or [])))
     text = _written(played, rows, format)
     if output is not None:
         write_whole(output, text.encode())
     else:
         print(text, end="")
-    if format is not Format.table or output is not None:
+    if format != "table" or output is not None:
         _say_summary(played, rows)
     raise typer.Exit(not all(row.ours.right for row in rows))
 
@@ -87,9 +77,9 @@ def _chosen(host: Host, ids: Sequence[str]) -> list[Scenario]:
 def _written(host: Host, rows: Sequence[Compared], format: Format) -> str:
     from turnfsm.runtime.compare import as_json, as_markdown, as_table, summary
 
-    if format is Format.markdown:
+    if format == "markdown":
         return as_markdown(host, rows)
-    if format is Format.json:
+    if format == "json":
         return as_json(host, rows) + "\n"
     return _drawn(as_table(host, rows)) + summary(host, rows) + "\n"
 

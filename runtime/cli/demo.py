@@ -1,26 +1,21 @@
 """`turnfsm demo`: a recorded conversation that a flow governs, with checks."""
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 __all__ = ["demo"]
 
 
-class HostName(StrEnum):
-    """The framework of the conversation."""
-
-    livekit = "livekit"
-    pipecat = "pipecat"
+HostName = Literal["livekit", "pipecat"]
 
 
 def demo(
     host: Annotated[
         HostName, typer.Option(help="A TurnSession, or a pipeline with a TurnGovernor.")
-    ] = HostName.livekit,
+    ] = "livekit",
     speed: Annotated[
         float,
         typer.Option(
@@ -55,11 +50,11 @@ def demo(
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")
-    if host is HostName.pipecat and (text or llm):
+    if host == "pipecat" and (text or llm):
         given = "--text" if text else "--llm"
         raise typer.BadParameter(f"--host pipecat is spoken, by a script; leave {given} out")
     settings = {"out": out, "flow": flow, "speed": speed, "text": text, "llm": llm}
-    raise typer.Exit(_load(text)(**settings, host=host.value))
+    raise typer.Exit(_load(text)(**settings, host=host))
 
 
 def _load(text: bool) -> Callable[..., int]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,13 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 
-class Target(StrEnum):
-    """What reads the flow."""
-
-    transitions = "transitions"
-    xstate = "xstate"
-    promela = "promela"
-    json = "json"
+Target = Literal["transitions", "xstate", "promela", "json"]
 
 
 def export(
@@ -53,16 +46,16 @@ def export(
 
 
 def _text(flow: Flow, to: Target, output: Path | None) -> str:
-    if to is Target.promela:
+    if to == "promela":
         from turnfsm.fsm.interop.promela import to_promela
 
         return to_promela(flow)
-    if to is Target.xstate:
+    if to == "xstate":
         from turnfsm.fsm.interop.xstate import to_xstate, xstate_module
 
         module = output is not None and output.suffix in {".js", ".mjs"}
         return xstate_module(flow) if module else _json(to_xstate(flow))
-    if to is Target.transitions:
+    if to == "transitions":
         from turnfsm.fsm.interop.machine_out import transitions_config
 
         return _json(transitions_config(flow))

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from contextlib import nullcontext
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 __all__ = ["livekit"]
 
 
-class Format(StrEnum):
-    """How the result is written."""
-
-    text = "text"
-    json = "json"
+Format = Literal["text", "json"]
 
 
 def livekit(
@@ -37,7 +32,7 @@ def livekit(
             show_default=False,
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="Format of the result.")] = Format.text,
+    format: Annotated[Format, typer.Option(help="Format of the result.")] = "text",
 ) -> None:
     """Say which names of livekit-agents that turnfsm uses are missing, and what that costs.
 
@@ -54,7 +49,7 @@ def livekit(
         if command and interpreter is not None:
             raise typer.Exit(subprocess.run([interpreter, *command], check=False).returncode)
         look = Look.here() if interpreter is None else look_with(interpreter)
-    if format is Format.json:
+    if format == "json":
         print(json.dumps(look.as_data(), indent=2))
     else:
         print(look.as_text(), end="")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,12 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["matrix"]
 
 
-class Format(StrEnum):
-    """How the table is written."""
-
-    table = "table"
-    markdown = "markdown"
-    csv = "csv"
+Format = Literal["table", "markdown", "csv"]
 
 
 _STYLES = {
@@ -37,7 +31,7 @@ def matrix(
     flow: Annotated[
         str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
     ],
-    format: Annotated[Format, typer.Option(help="Format of the table.")] = Format.table,
+    format: Annotated[Format, typer.Option(help="Format of the table.")] = "table",
 ) -> None:
     """Print what every trigger does in every state, and where it is refused."""
     from turnfsm.fsm.load.loader import load_flow
@@ -45,10 +39,10 @@ def matrix(
     from turnfsm.fsm.matrix import matrix as tabulate
 
     table = tabulate(load_flow(flow))
-    if format is Format.table:
+    if format == "table":
         _show(table)
     else:
-        print(printable((as_csv if format is Format.csv else as_markdown)(table)), end="")
+        print(printable((as_csv if format == "csv" else as_markdown)(table)), end="")
 
 
 def _show(table: Matrix) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,26 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["paths"]
 
 
-class Format(StrEnum):
-    """How the paths are written."""
-
-    text = "text"
-    json = "json"
-    yaml = "yaml"
+Format = Literal["text", "json", "yaml"]
 
 
-class Where(StrEnum):
-    """What runs the paths."""
-
-    pump = "pump"
-    session = "session"
+Where = Literal["pump", "session"]
 
 
 def paths(
     flow: Annotated[
         str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
     ],
-    format: Annotated[Format, typer.Option(help="Format of the paths.")] = Format.text,
+    format: Annotated[Format, typer.Option(help="Format of the paths.")] = "text",
     run: Annotated[
         Where | None,
         typer.Option(
@@ -54,9 +44,9 @@ def paths(
         _run(loaded, run)
         return
     found = cover(loaded)
-    if format is Format.text:
+    if format == "text":
         print(_text(found))
-    elif format is Format.json:
+    elif format == "json":
         print(json.dumps(_plain(found), indent=2, ensure_ascii=False))
     else:
         import yaml
@@ -66,7 +56,7 @@ def paths(
 
 def _run(flow: Flow, where: Where) -> None:
     """Run every path. Exit with 1 if the runtime and the model differ."""
-    ran, problems = (_on_pump if where is Where.pump else _on_session)(flow)
+    ran, problems = (_on_pump if where == "pump" else _on_session)(flow)
     print(ran)
     for problem in problems:
         print(problem, file=sys.stderr)

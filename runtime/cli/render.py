@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,12 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 
-class Theme(StrEnum):
-    """The colours of a picture."""
-
-    auto = "auto"
-    light = "light"
-    dark = "dark"
+Theme = Literal["auto", "light", "dark"]
 
 
 def render(
@@ -45,7 +39,7 @@ def render(
     overview: Annotated[
         bool, typer.Option("--overview", help="Draw a small picture: only states and arrows.")
     ] = False,
-    theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = Theme.auto,
+    theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = "auto",
     width: Annotated[
         int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
     ] = 1600,
@@ -61,7 +55,7 @@ def render(
     if overview and marks is not None:
         raise typer.BadParameter("give --overview, or --state or --trace")
     data = draw(
-        loaded, format, marks=marks, theme=theme.value, focus=focus, overview=overview, width=width
+        loaded, format, marks=marks, theme=theme, focus=focus, overview=overview, width=width
     )
     write_whole(output, data)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,20 +14,14 @@ from turnfsm.runtime.cli._streams import printable
 __all__ = ["report"]
 
 
-class Format(StrEnum):
-    """How the report is written."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    html = "html"
+Format = Literal["text", "json", "markdown", "html"]
 
 
 def report(
     journals: Annotated[
         list[Path], typer.Argument(metavar="JOURNAL...", help="Journals (JSONL files).")
     ],
-    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.text,
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = "text",
     silence: Annotated[
         float, typer.Option(min=0.1, help="A silence counts if it is longer than this, in seconds.")
     ] = 2.0,
@@ -53,7 +46,7 @@ def report(
             if note.kind == "rollout":
                 groups[str(note.data.get("group"))].append(measured[-1])
     each = {name: Figures.over(groups[name]) for name in sorted(groups)}
-    text = write(Figures.over(measured), format.value, each).rstrip() + "\n"
+    text = write(Figures.over(measured), format, each).rstrip() + "\n"
     if output is None:
         print(printable(text), end="")
     else:

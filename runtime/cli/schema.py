@@ -1,9 +1,8 @@
 """`turnfsm schema`: the JSON Schema of flows, for editors."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,12 +12,10 @@ from turnfsm.runtime.cli._files import write_whole
 __all__ = ["schema"]
 
 
-class _Format(StrEnum):
-    json = "json"
-    markdown = "markdown"
+_Format = Literal["json", "markdown"]
 
 
-_DEFAULT = {_Format.json: Path("specs/flow.schema.json"), _Format.markdown: Path("docs/flows.md")}
+_DEFAULT = {"json": Path("specs/flow.schema.json"), "markdown": Path("docs/flows.md")}
 
 
 def schema(
@@ -29,7 +26,7 @@ def schema(
     form: Annotated[
         _Format,
         typer.Option("--format", help="json: for editors. markdown: the reference of all keys."),
-    ] = _Format.json,
+    ] = "json",
     check: Annotated[
         bool,
         typer.Option("--check", help="Write nothing; exit status 1 if the file is out of date."),
@@ -56,7 +53,7 @@ def _fresh(form: _Format, old: str | None) -> str:
     from turnfsm.fsm.load.reference import MARKS, with_reference
     from turnfsm.fsm.load.schema import schema_text
 
-    if form is _Format.json:
+    if form == "json":
         return schema_text()
     renewed = with_reference("{}{}\n".format(*MARKS) if old is None else old)
     if renewed is None:

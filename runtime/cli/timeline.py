@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,11 +14,7 @@ from turnfsm.runtime.cli.why import flow_of
 __all__ = ["timeline"]
 
 
-class Rows(StrEnum):
-    """How states are drawn."""
-
-    bar = "bar"
-    states = "states"
+Rows = Literal["bar", "states"]
 
 
 def timeline(
@@ -30,10 +25,10 @@ def timeline(
     ] = None,
     rows: Annotated[
         Rows, typer.Option(help="Draw all states in one bar, or each state in its own row.")
-    ] = Rows.bar,
+    ] = "bar",
     start: Annotated[float, typer.Option("--from", min=0, help="First second to draw.")] = 0.0,
     end: Annotated[float | None, typer.Option("--to", min=0, help="Last second to draw.")] = None,
-    theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = Theme.auto,
+    theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = "auto",
     width: Annotated[
         int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
     ] = 1600,
@@ -45,9 +40,9 @@ def timeline(
 
     png = _is_png(output)
     told = read_journal(journal)
-    colors = Theme.light if png and theme is Theme.auto else theme
+    colors: Theme = "light" if png and theme == "auto" else theme
     run = flow_of(flow, told.header.flow)
-    svg = draw(told, run, rows=rows.value, start=start, end=end, theme=colors.value)
+    svg = draw(told, run, rows=rows, start=start, end=end, theme=colors)
     write_whole(output, to_png(svg, width) if png else svg.encode())
 
 
