@@ -16,7 +16,7 @@ OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.p
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test exhaustive oldest next examples demo demo-pipecat room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
+.PHONY: help test exhaustive oldest next examples demo demo-pipecat room room-pipecat talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -31,6 +31,7 @@ help:
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
 	@echo 'make demo-pipecat  the same in a Pipecat pipeline, write ./pipecat-out/'
 	@echo 'make room      the same in a LiveKit room over WebRTC, write ./room-out/ (builds a server)'
+	@echo 'make room-pipecat  the same with a Pipecat pipeline and a headless Chromium over WebRTC'
 	@echo 'make talk      talk to the agent of examples/room in your browser'
 	@echo 'make room-test the tests in a real room, in real time'
 	@echo 'make check     lint, format, types, proofs of the flows, are generated files up to date'
@@ -64,13 +65,16 @@ demo-pipecat: .venv/.demo .venv/.pipecat
 room: .venv/.test .venv/.demo room-server
 	$(BIN)/python -m room $(ARGS)
 
+room-pipecat: .venv/.test .venv/.demo .venv/.browser .venv/.webrtc
+	$(BIN)/python -m room --host pipecat $(ARGS)
+
 talk: .venv/.test .venv/.demo room-server
 	$(BIN)/python -m room talk $(ARGS)
 
 room-server:
 	@test -n "$$LIVEKIT_URL" || $(PYTHON) -m room.build
 
-room-test: .venv/.test .venv/.demo room-server
+room-test: .venv/.test .venv/.demo .venv/.browser room-server
 	$(BIN)/python -m pytest -n 0 -m room tests/room $(ARGS)
 
 examples: .venv/.test
@@ -129,7 +133,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation .venv/.pipecat .venv/.release: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation .venv/.pipecat .venv/.webrtc .venv/.release: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@

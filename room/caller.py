@@ -7,51 +7,23 @@ import time
 from contextlib import suppress
 from typing import Any, Self
 
-from attrs import define, field, frozen
 from livekit import rtc
 from livekit.rtc.data_stream import StreamError
 
 from turnfsm.runtime.demo.audio import WavInput
-from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.speech import PCM, RATE
 
-from .ear import Ear
+from .person import AGENT_STATE, Change, Person, Text
 from .server import RoomServer
 
-__all__ = ["Caller", "Change", "Text"]
+__all__ = ["Caller"]
 
-AGENT_STATE = "lk.agent.state"
 _TRANSCRIPTS = "lk.transcription"
 _FINAL, _SEGMENT = "lk.transcription_final", "lk.segment_id"
-_LOOK = 0.02  # seconds between two checks
 _COMES = 60.0  # the limit of every wait, in seconds
 
 
-@frozen
-class Change:
-    """The value of an attribute of the agent, from this conversation time on."""
-
-    at: float
-    name: str
-    value: str
-
-
-@define
-class Text:
-    """A transcript, in pieces with the conversation time of each."""
-
-    of: str  # the participant who spoke
-    segment: str
-    final: bool
-    pieces: list[tuple[float, str]] = field(factory=list)
-
-    @property
-    def text(self) -> str:
-        """The whole text."""
-        return "".join(piece for _, piece in self.pieces)
-
-
-class Caller:
+class Caller(Person):
     """One participant. Times are seconds of conversation, which begin with `enter`.
 
     Example::
@@ -64,16 +36,11 @@ class Caller:
     def __init__(
         self, server: RoomServer, room: str, identity: str = "caller", *, subscribe: bool = True
     ) -> None:
-        self.identity = identity
+        super().__init__(identity)
         self.room = rtc.Room()
-        self.pace = Pace()
-        self.ear = Ear(self.pace.now)
         self.mic = WavInput(self.pace)
-        self.changes: list[Change] = []
-        self.texts: list[Text] = []
         self.agent: rtc.RemoteParticipant | None = None
         self.track: rtc.LocalTrackPublication | None = None
-        self.wall = 0.0  # the date at conversation time 0
         self._server, self._name, self._subscribe = server, room, subscribe
         self._source = rtc.AudioSource(RATE, 1, queue_size_ms=100)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -147,36 +114,19 @@ class Caller:
         """Do nothing for a while."""
         await self.pace.sleep(seconds)
 
-    @property
-    def states(self) -> list[str]:
-        """All states that the agent has published."""
-        return [change.value for change in self.changes if change.name == AGENT_STATE]
+    def spoken(self) -> PCM:
+        """Everything that the microphone has picked up."""
+        return self.mic.track()
 
     @property
     def state(self) -> str:
         """The published state of the agent."""
         return self.agent.attributes.get(AGENT_STATE, "") if self.agent else ""
 
-    def heard_of(self, identity: str) -> list[str]:
-        """The final transcripts of one participant, one text for each segment."""
-        return [text.text for text in self.texts if text.of == identity and text.final]
-
     @property
     def agent_texts(self) -> list[Text]:
         """The transcripts of all agents, including those that have left."""
         return [text for text in self.texts if text.of in self._agents]
-
-    async def until(self, what: Any, seconds: float = _COMES, why: str = "") -> float:
-        """Wait until a condition holds. Returns the conversation time, or raises TimeoutError with
-        the reason."""
-        end = self.pace.now() + seconds
-        while not what():
-            if self.pace.now() > end:
-                told = "; ".join(text.text for text in self.agent_texts) or "nothing"
-                agent = f"the agent is {self.state or 'not there'} and has said: {told}"
-                raise TimeoutError(f"{why or 'it did not come'} in {seconds:g} s; {agent}")
-            await asyncio.sleep(_LOOK)
-        return self.pace.now()
 
     async def agent_comes(self, seconds: float = _COMES) -> None:
         """Wait for an agent that listens, and for a subscriber of the microphone."""

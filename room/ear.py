@@ -15,7 +15,7 @@ __all__ = ["Ear", "Sounding"]
 
 _FRAME = 0.01  # seconds
 _LOUD = 150.0  # root mean square of a frame that is speech
-_BREATH = 0.4  # seconds of silence inside of one sound
+_BREATH = 0.5  # seconds of silence inside of one sound: a comma of the voice lasts 0.4 s
 _GONE = 0.5  # seconds without a frame that count as a gap
 
 
@@ -77,13 +77,14 @@ class Ear:
     async def _listen(self, stream: rtc.AudioStream) -> None:
         try:
             async for event in stream:
-                self._take(np.frombuffer(event.frame.data, np.int16).copy())
+                self.take(np.frombuffer(event.frame.data, np.int16).copy())
         finally:
             await stream.aclose()
 
-    def _take(self, pcm: PCM) -> None:
-        run, came = self._runs[-1], self.now() - _FRAME
-        if came - run.due() > _GONE or not run.frames:
+    def take(self, pcm: PCM) -> None:
+        """Hear 10 ms, which have just ended."""
+        run, came = self._runs[-1] if self._runs else None, self.now() - _FRAME
+        if run is None or not run.frames or came - run.due() > _GONE:
             self._runs.append(run := _Run(came))
         run.began = min(run.began, came - len(run.frames) * _FRAME)
         run.frames.append(pcm)

@@ -13,7 +13,7 @@ from turnfsm.runtime.demo.script import CONVERSATION, Cue, Line, When
 from turnfsm.runtime.demo.speech import PCM, UserVoice, recording
 from turnfsm.runtime.demo.tts import PiperVoice
 
-from .caller import AGENT_STATE, Caller
+from .person import AGENT_STATE, Person
 
 __all__ = ["Held", "Said", "caller_records", "hold", "lines", "words_ahead"]
 
@@ -54,7 +54,7 @@ def lines(only: Sequence[str] = ()) -> list[tuple[Line, PCM]]:
     ]
 
 
-async def hold(caller: Caller, script: Sequence[tuple[Line, PCM]]) -> Held:
+async def hold(caller: Person, script: Sequence[tuple[Line, PCM]]) -> Held:
     """Say all lines, each when its situation occurs."""
     held = Held(wall=caller.wall)
     asked = 0.0  # the end of the last line that needs an answer
@@ -74,15 +74,15 @@ async def hold(caller: Caller, script: Sequence[tuple[Line, PCM]]) -> Held:
     return held
 
 
-def _told(caller: Caller, words: str) -> bool:
+def _told(caller: Person, words: str) -> bool:
     return any(words in text.text for text in caller.agent_texts)
 
 
-async def _wait(caller: Caller, cue: Cue, asked: float) -> None:
+async def _wait(caller: Person, cue: Cue, asked: float) -> None:
     await wait_for(cue, lambda when: _holds(caller, when, asked), caller.pace, _MAX_WAIT)
 
 
-def _holds(caller: Caller, when: When, asked: float) -> bool:
+def _holds(caller: Person, when: When, asked: float) -> bool:
     """Whether the situation holds, judged by the published state and the agent's audio."""
     sounding = caller.ear.sounding
     answered = asked == 0.0 or caller.ear.began > asked
@@ -96,7 +96,7 @@ def _holds(caller: Caller, when: When, asked: float) -> bool:
     return caller.state == "listening" and answered and not sounding
 
 
-def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
+def caller_records(caller: Person, held: Held) -> Iterator[Mapping[str, Any]]:
     """What the caller said and heard, as notes of a journal in conversation time."""
     for said in held.said:
         data = {"name": said.line.name, "text": said.line.text, "start": said.start}
@@ -114,7 +114,7 @@ def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
     yield from _voice(caller)
 
 
-def words_ahead(caller: Caller) -> list[float]:
+def words_ahead(caller: Person) -> list[float]:
     """By how many seconds each transcript came before its audio, which waits in buffers, longer on
     a busy machine. 0 if the audio resumes after a pause."""
     begun = [text.pieces[0][0] for text in caller.agent_texts if text.pieces]
@@ -124,9 +124,10 @@ def words_ahead(caller: Caller) -> list[float]:
     ]
 
 
-def _voice(caller: Caller) -> Iterator[Mapping[str, Any]]:
+def _voice(caller: Person) -> Iterator[Mapping[str, Any]]:
     """Each piece of the agent's audio with the transcript that came during it."""
-    sounds = caller.ear.sounds()
+    if not (sounds := caller.ear.sounds()):
+        return
     pieces = sorted(piece for text in caller.agent_texts for piece in text.pieces)
     due = [s.start - ahead - _EARLY for s, ahead in zip(sounds, words_ahead(caller), strict=True)]
     begins, ends = [float("-inf"), *due[1:]], [*due[1:], float("inf")]

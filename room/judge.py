@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -25,9 +25,9 @@ from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.transcribe import Transcriber
 from turnfsm.runtime.demo.words import word_errors
 
-from .caller import AGENT_STATE, Caller
 from .ear import Sounding
 from .hold import Held, caller_records, words_ahead
+from .person import AGENT_STATE, Person
 
 __all__ = ["judge", "overlaps", "transcribed"]
 
@@ -40,20 +40,26 @@ the delay of audio after its transcript is added."""
 
 
 async def judge(
-    caller: Caller, held: Held, journal: Journal, records: Sequence[Record], errors: Sequence[str]
+    caller: Person,
+    held: Held,
+    journal: Journal,
+    records: Sequence[Record],
+    errors: Sequence[str],
+    never_posted: Collection[str] = (),
 ) -> list[Result]:
     """Run the demo's checks that need only what can be seen from outside, and those of the network.
 
     Args:
-        caller: The caller, who has left the room.
+        caller: The caller, who has left.
         held: The conversation as the caller recorded it.
         journal: The worker's journal.
         records: The lines of its file.
         errors: The errors that the worker has logged.
+        never_posted: Triggers that the host has no occasion for.
     """
     merged = _merged(caller, held, records)
     results = [_to_the_end(held)]
-    results += [check(_visible(expectation), merged) for expectation in EXPECTED]
+    results += [check(_visible(expectation), merged, never_posted) for expectation in EXPECTED]
     wanted = [said.line.text for said in held.said if not said.line.ignored]
     results += [understood(wanted, _messages(records, "user")), turns_accounted(records)]
     told = " ".join(text.text for text in caller.agent_texts)
@@ -62,7 +68,7 @@ async def judge(
     return [*results, replays(journal, load_flow("turn")), no_errors(errors)]
 
 
-def _merged(caller: Caller, held: Held, records: Sequence[Record]) -> list[Record]:
+def _merged(caller: Person, held: Held, records: Sequence[Record]) -> list[Record]:
     """The journal in the caller's time, with the caller's notes."""
     shift = records[0]["started_at"] - held.wall
     merged: list[Record] = []
@@ -100,14 +106,14 @@ def _calls(records: Sequence[Record]) -> Result:
     return Result("calls_once", ok, f"{told}: {ended.total()} ends")
 
 
-def _shown(caller: Caller, wanted: Sequence[str]) -> Result:
+def _shown(caller: Person, wanted: Sequence[str]) -> Result:
     """The caller's transcript that the room publishes."""
     errors = word_errors(" ".join(wanted), " ".join(caller.heard_of(caller.identity)))
     told = f"the caller's transcript in the room: {errors.edits} of {errors.said} words wrong"
     return Result("caller_transcribed", errors.said > 0 and errors.rate <= WORD_ERRORS, told)
 
 
-def _state(caller: Caller) -> Result:
+def _state(caller: Person) -> Result:
     """The published state is ``speaking`` if and only if the caller hears the agent."""
     spoken = [s for s in _speaking(caller) if s.end - s.start > 0.3]
     slack = max([_NETWORK, *(ahead + _NETWORK / 2 for ahead in words_ahead(caller))])
@@ -118,7 +124,7 @@ def _state(caller: Caller) -> Result:
     return Result("state_as_heard", bool(spoken) and not wrong, told)
 
 
-def _speaking(caller: Caller) -> Iterator[Sounding]:
+def _speaking(caller: Person) -> Iterator[Sounding]:
     began: float | None = None
     for change in caller.changes:
         if change.name != AGENT_STATE:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import browsing, chromium
 
+pytest.importorskip("playwright", reason="no playwright: pip install playwright")
+
+from room.browser import browsing, chromium
 from room.server import RoomServer
 from room.talk import browser_client, page_served
 from room.worker import working
@@ -49,21 +51,24 @@ async def test_a_browser_talks_to_the_agent_and_shows_state_and_transcript(
     if browser_client() is None:
         pytest.skip("livekit-client is not there: npm is missing, or reaches no registry")
     voice = microphone(tmp_path / "voice.wav", clips["command"])
-    with working(server) as worker, page_served(server) as page:
-        async with browsing(page.url, voice) as browser:
-            await browser.until("document.getElementById('token').value")
-            await browser.run(_WATCH)
-            await browser.run("document.getElementById('go').click()")
-            await browser.until("document.getElementById('state').dataset.state === 'listening'")
-            await browser.until("document.body.innerText.includes('reached the place.')", 40.0)
-            await browser.until("document.getElementById('state').dataset.state === 'listening'")
-            (tmp_path / "page.png").write_bytes(await browser.screenshot())
-            lines = await browser.run(
+    heard = f"--use-file-for-fake-audio-capture={voice}%noloop"
+    with working(server) as worker, page_served(server) as served:
+        async with browsing(heard) as page:
+            await page.goto(served.url)
+            await page.wait_for_function("document.getElementById('token').value")
+            await page.evaluate(_WATCH)
+            await page.click("#go")
+            await page.wait_for_selector("#state[data-state=listening]")
+            await page.wait_for_function(
+                "document.body.innerText.includes('reached the place.')", timeout=40_000
+            )
+            await page.wait_for_selector("#state[data-state=listening]")
+            lines = await page.evaluate(
                 "[...document.querySelectorAll('#talk li')].map(l => "
                 "[l.className, l.lastChild.data.trim()])"
             )
-            states = await browser.run("states")
-            energy = await browser.run(_ENERGY)
+            states = await page.evaluate("states")
+            energy = await page.evaluate(_ENERGY)
     assert [who for who, _ in lines] == ["me", "agent", "agent"]
     assert words(lines[0][1]) == words("Go forward ten meters.")
     assert lines[1:] == [

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from room.caller import Text
 from room.ear import Sounding
 from room.hold import Held, caller_records, words_ahead
 from room.judge import overlaps
+from room.person import Text
 from room.worker import Worker
 
 

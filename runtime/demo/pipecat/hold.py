@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMContextAggregatorPair,
     LLMUserAggregatorParams,
 )
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import VADUserTurnStartStrategy
@@ -36,6 +37,7 @@ from turnfsm.runtime.demo.stack import SpokenStack
 from turnfsm.runtime.demo.take import Take, converse
 from turnfsm.runtime.demo.view import View
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
+from turnfsm.runtime.pipecat.calls import Handler
 from turnfsm.runtime.pipecat.governor import TurnGovernor
 
 from .parts import (
@@ -48,7 +50,7 @@ from .parts import (
     items_of,
 )
 
-__all__ = ["PipelineStack", "hold"]
+__all__ = ["NEVER_POSTED", "PipelineStack", "hold", "logged", "pipeline"]
 
 NEVER_POSTED = frozenset({"preemptive_generation"})
 """The governor makes no speculative request, so nothing proposes one."""
@@ -95,7 +97,7 @@ class _Speakers:
 
 async def hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> None:
     """Play all lines of the user to a pipeline that the flow governs."""
-    with _logged(take.log):
+    with logged(take.log):
         await _hold(stack, flow, take, view)
 
 
@@ -112,8 +114,24 @@ async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> Non
     scribe = Scribe(governor.turn, stack)
     stt = Moonshine(stack.stt, scribe.transcribed, stack.pace.wall(0.5))
     prompter = Prompter(_Speakers(governor, stt), stack.output, stack.pace)
-    robot, context = Robot(stack.pace), LLMContext()
-    worker = _worker(governor, stack, stt, context, robot, scribe, prompter)
+    robot, context, tape = Robot(stack.pace), LLMContext(), stack.output
+    params = TransportParams(audio_out_enabled=True, audio_out_sample_rate=tape.rate)
+    spoken = Loudspeaker(
+        governor.transport(params),
+        tape,
+        prompter.answer_began,
+        lambda cut: scribe.played(cut=cut),
+    )
+    tools = {
+        "drive": _handler(robot.drive, scribe, prompter),
+        "find_parcel": _handler(robot.find_parcel, scribe, prompter),
+    }
+    heard = Microphone(stack.input)
+    worker = PipelineWorker(
+        pipeline(governor, stack, stt, context, tools, heard=heard, spoken=spoken),
+        cancel_on_idle_timeout=False,
+        enable_rtvi=False,
+    )
     started = asyncio.Event()
 
     async def note_start(*_: object) -> None:
@@ -142,35 +160,27 @@ async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> Non
         take.position = robot.position
 
 
-def _worker(
+def pipeline(
     governor: TurnGovernor,
     stack: PipelineStack,
     stt: Moonshine,
     context: LLMContext,
-    robot: Robot,
-    scribe: Scribe,
-    prompter: Prompter,
-) -> PipelineWorker:
-    model, tape = Model(stack.rules), stack.output
-    for name, tool in (("drive", robot.drive), ("find_parcel", robot.find_parcel)):
-        governor.register_function(model, name, _handler(tool, scribe, prompter))
-    params = TransportParams(audio_out_enabled=True, audio_out_sample_rate=tape.rate)
-    speaker = Loudspeaker(
-        governor.transport(params),
-        tape,
-        prompter.answer_began,
-        lambda cut: scribe.played(cut=cut),
-    )
+    tools: Mapping[str, Handler],
+    *,
+    heard: FrameProcessor,
+    spoken: FrameProcessor,
+) -> Pipeline:
+    """The governed pipeline, between the input and the output of a transport."""
+    model = Model(stack.rules)
+    for name, tool in tools.items():
+        governor.register_function(model, name, tool)
     pair = LLMContextAggregatorPair(context, user_params=governor.user(stack.user()))
-    before = [Microphone(stack.input), stt, pair.user()]
-    behind = [model, Piper(stack.tts), speaker, pair.assistant()]
-    pipeline = Pipeline(governor.processors([*before, *behind]))
-    return PipelineWorker(pipeline, cancel_on_idle_timeout=False, enable_rtvi=False)
+    voice = Piper(stack.tts, stack.pace)
+    parts = [heard, stt, pair.user(), model, voice, spoken, pair.assistant()]
+    return Pipeline(governor.processors(parts))
 
 
-def _handler(
-    tool: Callable[..., Awaitable[str]], scribe: Scribe, prompter: Prompter
-) -> Callable[[FunctionCallParams], Awaitable[None]]:
+def _handler(tool: Callable[..., Awaitable[str]], scribe: Scribe, prompter: Prompter) -> Handler:
     async def handler(params: FunctionCallParams) -> None:
         id, outcome = params.tool_call_id, "failed"
         scribe.tool_started(id, params.function_name, json.dumps(dict(params.arguments)))
@@ -194,7 +204,7 @@ def _reported(report: Report | AgentStateChanged, scribe: Scribe) -> None:
 
 
 @contextmanager
-def _logged(log: list[str]) -> Iterator[None]:
+def logged(log: list[str]) -> Iterator[None]:
     """Collect Pipecat's warnings and errors."""
     logger.remove()
     form = "{level} {name}: {message}"

@@ -168,20 +168,29 @@ class Model(LLMService):
 
 
 class Piper(TTSService):
-    """The agent's voice."""
+    """The agent's voice. The words of a sentence share its time equally."""
 
-    def __init__(self, tts: PiperTTS) -> None:
+    def __init__(self, tts: PiperTTS, pace: Pace) -> None:
         super().__init__(
             push_start_frame=True,
             push_stop_frames=True,
+            push_text_frames=False,
             sample_rate=tts.sample_rate,
             settings=TTSSettings(model=tts.model, voice=tts.model, language="en"),
         )
-        self._tts = tts
+        self._tts, self._pace = tts, pace
+        self._context, self._said = "", 0.0  # seconds of conversation
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
+        if context_id != self._context:
+            self._context, self._said = context_id, 0.0
+        rate, begins, words = self._tts.sample_rate, self._said, text.split()
         async for pcm in self._tts.speak(text):
-            yield TTSAudioRawFrame(pcm, self._tts.sample_rate, 1, context_id=context_id)
+            self._said += len(pcm) / 2 / rate
+            yield TTSAudioRawFrame(pcm, rate, 1, context_id=context_id)
+        each = (self._said - begins) / max(1, len(words))
+        times = [self._pace.wall(begins + number * each) for number in range(len(words))]
+        await self.add_word_timestamps([*zip(words, times, strict=True)], context_id)
 
 
 class Loudspeaker(BaseOutputTransport):
