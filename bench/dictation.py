@@ -11,14 +11,196 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
+import attrs
+from livekit.agents import AgentSession
 from livekit.agents import __version__ as LIVEKIT
 
-from .dictation_calls import Kind, Seen, measure
+from turnfsm.livekit import TurnSession
+from turnfsm.testing import Outcome, ScriptedLLM, ScriptedUser, ScriptedVAD, Stage
+
 from .docs import DOCS, write_table
 
-__all__ = ["main", "table"]
+__all__ = [
+    "KINDS",
+    "LENGTH",
+    "SESSIONS",
+    "WAIT",
+    "Drawn",
+    "Group",
+    "Seen",
+    "draw",
+    "main",
+    "play",
+    "table",
+]
+
+
+Kind = Literal["number", "yes or no", "part of a number"]
+KINDS: tuple[Kind, ...] = ("number", "yes or no", "part of a number")
+
+WAIT = 4.0
+LENGTH = 10
+WORDS = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+ANSWERS = ("yes", "no", "yes please", "no thank you", "yeah that's right", "nope", "correct")
+FILLERS = ("um", "uh", "and then")
+REPLY = "Thank you."
+
+PATIENT: Any = {"endpointing": {"min_delay": 2.2, "max_delay": 3.0}}
+SESSIONS: Mapping[str, Callable[..., AgentSession[Any]]] = {
+    "AgentSession": AgentSession,
+    "AgentSession, min_delay 2.2": partial(AgentSession, turn_handling=PATIENT),
+    "TurnSession, expect": TurnSession,
+}
+
+
+@attrs.frozen
+class Group:
+    """Speech without a pause.
+
+    Attributes:
+        words: The words.
+        at: Seconds from the start of the conversation.
+        lasts: Seconds.
+        interims: Interim transcripts: seconds from its start, and the text so far.
+        stt_delay: Seconds from its end to the final transcript.
+    """
+
+    words: str
+    at: float
+    lasts: float
+    interims: tuple[tuple[float, str], ...]
+    stt_delay: float
+
+
+@attrs.frozen
+class Drawn:
+    """One answer to a question.
+
+    Attributes:
+        kind: A number of ten digits, yes or no, or a number that the caller does not finish.
+        groups: What they say, with pauses between.
+    """
+
+    kind: Kind
+    groups: tuple[Group, ...]
+
+    @property
+    def end(self) -> float:
+        """When the last word ends."""
+        return self.groups[-1].at + self.groups[-1].lasts
+
+
+@attrs.frozen
+class Seen:
+    """The outcome of an answer.
+
+    Attributes:
+        turns: The transcript of each turn that the agent got.
+        answered_after: Seconds from the last word until the agent is heard; None: it is not.
+    """
+
+    drawn: Drawn
+    turns: tuple[str, ...]
+    answered_after: float | None
+
+    @property
+    def cut_off(self) -> bool:
+        """A turn ended before the last word."""
+        return len(self.turns) > 1
+
+
+def draw(seed: int, count: int) -> list[Drawn]:
+    """Draw so many answers. Half of them are numbers."""
+    dice = random.Random(seed)
+    return [
+        _one(("number", "yes or no", "number", "part of a number")[n % 4], dice)
+        for n in range(count)
+    ]
+
+
+def _one(kind: Any, dice: random.Random) -> Drawn:
+    if kind == "yes or no":
+        return Drawn(kind, _groups([dice.choice(ANSWERS)], dice))
+    digits = [dice.choice(WORDS) for _ in range(LENGTH)]
+    cuts = sorted(dice.sample(range(2, LENGTH - 1), dice.choice((1, 2, 2, 3))))
+    parts = [digits[a:b] for a, b in zip([0, *cuts], [*cuts, LENGTH], strict=True)]
+    if kind == "part of a number":
+        parts = parts[:-1]
+    return Drawn(kind, _groups([_said(part, dice) for part in parts], dice))
+
+
+def _said(digits: list[str], dice: random.Random) -> str:
+    filler = [dice.choice(FILLERS)] if dice.random() < 0.2 else []
+    return " ".join([*filler, *digits])
+
+
+def _groups(texts: list[str], dice: random.Random) -> tuple[Group, ...]:
+    made, at = [], 1.0
+    for text in texts:
+        words = text.split()
+        each = [dice.uniform(0.25, 0.4) for _ in words]
+        lag = dice.uniform(0.1, 0.3)  # from the end of a word to its interim transcript
+        interims = tuple(
+            (sum(each[: n + 1]) + lag, _shown(words[: n + 1], dice)) for n in range(len(words))
+        )
+        made.append(Group(text, at, sum(each), interims, dice.uniform(0.2, 0.5)))
+        at += sum(each) + dice.uniform(0.7, 2.0)
+    return tuple(made)
+
+
+def _shown(words: list[str], dice: random.Random) -> str:
+    """The transcript so far. Sometimes its last word is wrong, and the STT revises it later."""
+    *first, last = words
+    return " ".join([*first, dice.choice(WORDS) if dice.random() < 0.1 else last])
+
+
+def play(name: str, drawn: Drawn) -> Seen:
+    """Play one answer in virtual time on a session of this name."""
+    user = ScriptedUser()
+    for group in drawn.groups:
+        user.says(
+            group.words,
+            at=group.at,
+            duration=group.lasts,
+            stt_delay=group.stt_delay,
+            interims=group.interims,
+        )
+    stage = Stage(
+        SESSIONS[name],  # type: ignore[arg-type]
+        user=user,
+        llm=ScriptedLLM({}, otherwise=REPLY),
+        vad=ScriptedVAD(min_silence=0.55),  # Silero's default
+    )
+    if SESSIONS[name] is TurnSession:
+        stage.at(0.5, partial(_ask, drawn.kind))
+    return _seen(drawn, stage.run(drawn.end + WAIT + 8.0))
+
+
+def _ask(kind: Kind, stage: Stage) -> None:
+    session: Any = stage.session
+    turn = session.turn
+    if kind == "yes or no":
+        turn.expect("yes_no", wait=WAIT)
+    else:
+        turn.expect("digits", length=LENGTH, wait=WAIT)
+
+
+def _seen(drawn: Drawn, outcome: Outcome) -> Seen:
+    said = [line for line in outcome.context if line.startswith("user: ")]
+    after = [heard.start - drawn.end for heard in outcome.heard if heard.start > drawn.end]
+    turns = tuple(line.removeprefix("user: ") for line in said)
+    return Seen(drawn, turns, min(after) if after else None)
+
+
+def measure(seed: int, count: int) -> dict[str, list[Seen]]:
+    """Play the same answers on each session."""
+    drawn = draw(seed, count)
+    return {name: [play(name, one) for one in drawn] for name in SESSIONS}
+
 
 _ROWS: tuple[tuple[str, Kind, float | None], ...] = (
     ("numbers that are cut off", "number", None),

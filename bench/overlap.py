@@ -12,15 +12,142 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import attrs
 from livekit.agents import __version__ as LIVEKIT
 
 from .docs import DOCS, write_table
-from .overlap_calls import measure
-from .overlap_report import missed, table
+from .overlap_calls import Seen, measure
 
-__all__ = ["main"]
+__all__ = ["FIGURES", "main", "missed", "table"]
+
+
+@attrs.frozen
+class Figure:
+    """One line of the table.
+
+    Attributes:
+        name: The name of the figure.
+        value: Computes it; None if there is nothing to compute it from.
+        goal: What a share must reach, or what seconds must not exceed; None: no goal.
+        share: It is a share, else seconds.
+    """
+
+    name: str
+    value: Callable[[Sequence[Seen]], float | None]
+    goal: float | None = None
+    share: bool = False
+
+    def text(self, value: float | None) -> str:
+        """The value as text."""
+        if value is None:
+            return "none"
+        return f"{100 * value:.1f} %" if self.share else f"{value:.2f} s"
+
+    def judged(self, value: float | None) -> str:
+        """The goal, and whether the value meets it."""
+        if self.goal is None:
+            return ""
+        limit = f"{'>=' if self.share else '<='} {self.text(self.goal)}"
+        met = value is not None and (value >= self.goal if self.share else value <= self.goal)
+        return f"{limit}, {'met' if met else '**missed**'}"
+
+
+def _share(
+    kinds: Iterable[str], *, rare: bool | None = None
+) -> Callable[[Sequence[Seen]], float | None]:
+    wanted = set(kinds)
+
+    def value(seen: Sequence[Seen]) -> float | None:
+        right = [
+            one.right for one in seen if one.drawn.kind in wanted and rare in (None, one.drawn.rare)
+        ]
+        return statistics.fmean(right) if right else None
+
+    return value
+
+
+def _quantile(
+    of: Callable[[Seen], float | None], which: Callable[[Seen], bool], share: float
+) -> Callable[[Sequence[Seen]], float | None]:
+    def value(seen: Sequence[Seen]) -> float | None:
+        values = sorted(v for one in seen if which(one) and (v := of(one)) is not None)
+        return values[min(len(values) - 1, int(share * len(values)))] if values else None
+
+    return value
+
+
+def _leaves(one: Seen) -> bool:
+    return not one.drawn.stays
+
+
+def _said_stays(one: Seen) -> bool:
+    return one.drawn.kind in ("backchannel", "tic")
+
+
+def _cough(one: Seen) -> bool:
+    return one.drawn.kind == "cough"
+
+
+def _yielded(one: Seen) -> bool:
+    return _leaves(one) and one.right
+
+
+def _silent(one: Seen) -> float | None:
+    return one.silent_after
+
+
+def _stopped(one: Seen) -> float | None:
+    return one.stopped_after
+
+
+def _goes_on(one: Seen) -> float | None:
+    return one.goes_on_after
+
+
+LEAVES = ("stop", "correction", "question", "request", "statement")
+FIGURES = (
+    Figure("continues through backchannels", _share(["backchannel"]), 0.95, share=True),
+    Figure("... of these: usual phrases", _share(["backchannel"], rare=False), share=True),
+    Figure("... of these: rare phrases", _share(["backchannel"], rare=True), share=True),
+    Figure("continues through tics (um, er)", _share(["tic"]), share=True),
+    Figure("continues through coughs", _share(["cough"]), share=True),
+    Figure("continues through asides to somebody else", _share(["aside"]), share=True),
+    Figure("yields to interruptions", _share(LEAVES), 0.95, share=True),
+    *(Figure(f"... of these: {kind}", _share([kind]), share=True) for kind in LEAVES),
+    Figure("yield latency, median", _quantile(_stopped, _yielded, 0.5), 0.6),
+    Figure("yield latency, p95", _quantile(_stopped, _yielded, 0.95), 0.6),
+    Figure("voice to silence, median", _quantile(_silent, _leaves, 0.5), 0.25),
+    Figure("voice to silence, p95", _quantile(_silent, _leaves, 0.95), 0.25),
+    Figure("silence after a backchannel, median", _quantile(_goes_on, _said_stays, 0.5), 0.3),
+    Figure("silence after a backchannel, p95", _quantile(_goes_on, _said_stays, 0.95), 0.3),
+    Figure("silence after a cough, median", _quantile(_goes_on, _cough, 0.5)),
+)
+
+
+def table(seen: Mapping[str, Sequence[Seen]]) -> str:
+    """The figures as Markdown."""
+    names = [f"`{name}`" for name in seen]
+    lines = [f"| | {' | '.join(names)} | goal |", "| --- |" + " ---: |" * (len(names) + 1)]
+    *_, ours = seen.values()
+    for figure in FIGURES:
+        cells = " | ".join(figure.text(figure.value(of)) for of in seen.values())
+        lines.append(f"| {figure.name} | {cells} | {figure.judged(figure.value(ours))} |")
+    return "\n".join(lines)
+
+
+def missed(seen: Sequence[Seen]) -> str:
+    """The wrong outcomes, each phrase once."""
+    wrong: dict[str, dict[str, None]] = {}
+    for one in seen:
+        if not one.right:
+            what = one.drawn.words or f"{one.drawn.lasts:g} s"
+            wrong.setdefault(one.drawn.kind, {})[f'"{what}"'] = None
+    return (
+        "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in wrong.items()) or "- nothing"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -13,17 +14,67 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import attrs
 
+import turnfsm.fsm
 from turnfsm.fsm import Flow, FlowError, TurnfsmError
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.flow_parts import Tuning
 from turnfsm.fsm.memo import once_for_each_flow
 
-from .known_proofs import is_proved, remember
-
 if TYPE_CHECKING:
     from turnfsm.fsm.check.report import Report
 
 __all__ = ["Proof", "digest", "note_proved", "record_of", "require_proof", "shipped_proofs"]
+
+
+VARIABLE = "TURNFSM_PROOFS"
+"""The environment variable that names the folder; empty: nothing is remembered."""
+
+
+def is_proved(digest: str) -> bool:
+    """Whether a flow with this digest was proved here, by this very checker."""
+    file = _file(digest)
+    try:
+        return file is not None and file.is_file()
+    except OSError:  # the folder belongs to another user
+        return False
+
+
+def remember(digest: str) -> None:
+    """Record that the flow with this digest is proved. Does nothing if the folder is not
+    writable."""
+    if (file := _file(digest)) is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError:
+        return  # the next process proves it again
+
+
+def _file(digest: str) -> Path | None:
+    folder = os.environ.get(VARIABLE)
+    if folder is None:
+        try:
+            cached = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        except RuntimeError:  # the user's home is unknown
+            return None
+        folder = str(Path(cached, "turnfsm", "proofs"))
+    if not folder:
+        return None
+    return Path(folder, hashlib.sha256(f"{_checker()} {digest}".encode()).hexdigest())
+
+
+@cache
+def _checker() -> str:
+    """A hash of the checker's code: another version may find more."""
+    folder = Path(turnfsm.fsm.__file__).parent
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
+    known = hashlib.sha256()
+    for name in files:
+        known.update(f"{name}\n".encode())
+        known.update((folder / name).read_bytes())
+    return known.hexdigest()
+
 
 Proof = Literal["require", "warn", "off"]
 """What a session does with a flow that is not proved: refuse it, warn, or not check."""

@@ -14,12 +14,11 @@ from bench.caller import SESSIONS
 from bench.cycle import CYCLE, Engine, Floor
 from bench.docs import DOCS
 from bench.engines import OURS
-from bench.goals import goals
 from bench.history import stall
 from bench.measure import agree, measure
 from bench.minute import TURNS, spoken
 from bench.mutation import score
-from bench.report import goals_text
+from bench.report import goals, goals_text
 from bench.scale import scale
 from bench.size import burst, sizes
 

@@ -22,7 +22,6 @@ from turnfsm.fsm.source import Path as Place
 
 from .advice import event_advice, loop_advice, timer_advice
 from .agenda import AGENDA, REST, agenda_finding, explore_joint, explore_table
-from .asides import aside_facts
 from .cause import by_cause, placed
 from .claims import (
     declared,
@@ -32,7 +31,6 @@ from .claims import (
     too_many_host_facts,
     wrong_waivers,
 )
-from .deadlock import deadlocks
 from .delays import Delay, delays_of, unmet, worse
 from .explore import Exploration, Violation, explore
 from .leads import Outcome, judge, total, waits
@@ -40,7 +38,7 @@ from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
 from .restless import Wait
-from .shape import structure_findings
+from .shape import aside_facts, deadlocks, structure_findings
 from .space import StateSpace
 from .trace import Trace, trace
 from .turn import PROPERTIES, missing, turn_world

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
-from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.flow import Flow, in_words
+from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path as Place
 from turnfsm.fsm.source import Source
 
 from .agenda import AGENDA
-from .paced import paced_times
-from .restarted import restarted_limits
 from .space import StateSpace
 from .turn import PROPERTIES, missing
 from .unheard import NO_SILENCE
@@ -26,6 +25,42 @@ __all__ = [
     "too_many_host_facts",
     "wrong_waivers",
 ]
+
+
+def restarted_limits(flow: Flow, source: Source) -> Iterator[Finding]:
+    """A note for each limit whose seconds the variant sets although they end no wait."""
+    for timer, seconds in flow.timers.items():
+        if "limit" not in timer or source.inherited(("timers", timer)) or not flow.extends:
+            continue
+        for state, body in flow.states.items():
+            events = [row.trigger for row in flow.rows(state) if timer in row.transition.restarts]
+            if timer not in body.after or not events:
+                continue
+            by = ", ".join(dict.fromkeys(events))
+            message = (
+                f"{timer} does not limit {state} to {seconds:g} s: it counts from the last {by}"
+            )
+            remedy = f"for a limit of the whole state, add a timer of your own to {state!r}"
+            yield source.at_key(
+                ("timers", timer), message, remedy, code="restarted", severity="note"
+            )
+
+
+_MIN_DELAY, _MAX_DELAY = 0.5, 3.0
+"""LiveKit's delays of endpointing, in seconds."""
+
+
+def paced_times(flow: Flow, source: Source) -> Iterator[Finding]:
+    """The seconds that `pace` sets, unless it is normal."""
+    if flow.pace == "normal":
+        return
+    shown = [f"{name} {in_words(seconds)}" for name, seconds in flow.paced.items()]
+    if flow.kind == "turn":
+        first, last = times(flow.pace, _MIN_DELAY), times(flow.pace, _MAX_DELAY)
+        shown.append(f"endpointing {first:g} to {last:g} s, unless the session gives its delays")
+    message = f"pace {flow.pace}: {', '.join(shown)}"
+    yield source.at_key(("pace",), message, code="pace", severity="note")
+
 
 MOST_HOST_FACTS = 12
 """How many host facts one decision may read, since every combination is explored."""

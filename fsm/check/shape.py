@@ -1,17 +1,106 @@
-"""Finds parts of a flow that are never reached, taken or used. Needs no property."""
+"""Finds parts of a flow that are never reached, taken or used, and states that are traps. Needs no
+property."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.flow import Always, Fact, Flow, Never, Row
+from turnfsm.fsm.flow import Always, Fact, Flow, Names, Never, Row
+from turnfsm.fsm.load import load_shipped
 from turnfsm.fsm.source import Location, Source
 
 from .explore import Exploration
+from .parts import Bits, Rule
 from .space import StateSpace
 
-__all__ = ["structure_findings"]
+__all__ = ["aside_facts", "deadlocks", "structure_findings"]
+
+
+def aside_facts(flow: Flow, bits: Bits, rules: Iterable[Rule]) -> Names:
+    """The facts that may be assumed to be true or false at any time, like host facts.
+
+    They guard only transitions that stay in their state, restart only timers with such transitions,
+    and choose actions that no property is about, such as saying a text. This over-approximates the
+    flow, and these facts do not multiply the number of configurations.
+
+    Args:
+        rules: All rules that are proved.
+    """
+    if flow.kind != "turn":
+        return ()
+    proved = {*load_shipped("turn").actions, *(one.action for one in flow.properties.never)}
+    asides = {row.id for row in _asides(flow, proved)}
+    judged = 0
+    for rule in rules:
+        judged |= rule.reads
+    decisive = {
+        fact
+        for row in flow.rows()
+        if row.id not in asides
+        for fact in (*row.transition.conditions, *row.transition.unless)
+    }
+    return tuple(
+        name
+        for name, fact in flow.facts.items()
+        if not fact.host and name not in decisive and not bits.facts[name] & judged
+    )
+
+
+def _asides(flow: Flow, proved: set[str | None]) -> Iterator[Row]:
+    """The transitions that change no state and no wait, and have no action that a property is
+    about."""
+    quiet, loud = [], set[tuple[str, str]]()
+    for row in flow.rows():
+        if row.internal and not proved.intersection(row.transition.actions):
+            quiet.append(row)
+        else:
+            loud.add((row.source, row.trigger))
+    for row in quiet:
+        timers = {(row.source, timer) for timer in row.transition.restarts}
+        if row.timer and not timers & loud:
+            yield row
+
+
+def deadlocks(model: StateSpace, found: Exploration) -> Iterator[tuple[str, int]]:
+    """Each state that can become a trap, with the nearest configuration in which it is one."""
+    if len(model.flow.states) == 1:
+        return
+    shift = model.bits.shift
+    for number, moves in found.tables.items():
+        always = any(edge[3].dest != moves.state for edge in moves.fixed)
+        if always or model.flow.states[moves.state].final:
+            continue
+        nodes = [node for node in found.links if node >> shift == number]
+        free = _free(found, nodes, number)
+        trapped = next((node for node in nodes if node not in free), None)
+        if trapped is not None:
+            yield moves.state, trapped
+
+
+def _free(found: Exploration, nodes: list[int], number: int) -> set[int]:
+    """The configurations of a state from which one or more moves leave it."""
+    moves = found.tables[number]
+    exits = [
+        (reads, table)
+        for reads, table, _ in moves.tables
+        if any(edge[3].dest != moves.state for edges in table.values() for edge in edges)
+    ]
+    free = {
+        node
+        for node in nodes
+        if any(e[3].dest != moves.state for reads, table in exits for e in table[node & reads])
+    }
+    rest, grown = [node for node in nodes if node not in free], True
+    while grown:
+        still = []
+        for node in rest:
+            if any((node & keep | set_) in free for keep, set_, _, _ in moves.at(node)):
+                free.add(node)
+            else:
+                still.append(node)
+        grown, rest = len(still) < len(rest), still
+    return free
 
 
 def structure_findings(model: StateSpace, found: Exploration, source: Source) -> Iterator[Finding]:

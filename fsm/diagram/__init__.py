@@ -12,8 +12,8 @@ from .dot import chart_dot
 from .markdown import chart_markdown
 from .marks import Marks, journal_marks, state_marks
 from .mermaid import chart_mermaid
+from .metrics import FONT_FILES
 from .overview import build_overview
-from .png import to_png
 from .svg import chart_svg
 from .theme import Theme
 from .timeline import StateRows, timeline
@@ -30,6 +30,41 @@ __all__ = [
     "timeline",
     "to_png",
 ]
+
+
+def to_png(svg: str, width: int = 1600) -> bytes:
+    """Make a PNG of an SVG that turnfsm has drawn.
+
+    Args:
+        svg: The SVG.
+        width: Pixels.
+
+    Returns:
+        The content of the file.
+
+    Raises:
+        TurnfsmError: resvg-py is not installed.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> from turnfsm.diagram import render, to_png
+        >>> to_png(render(load_flow("session"), theme="light").decode(), width=400)[1:4]
+        b'PNG'
+    """
+    try:
+        import resvg_py
+    except ModuleNotFoundError:
+        raise TurnfsmError(
+            "error: resvg_py is not installed, PNG needs it\n"
+            "  = help: pip install 'turnfsm[png]', or write .svg"
+        ) from None
+    fonts = [str(path) for path in FONT_FILES]
+    # system fonts are skipped: a missing glyph is then missing everywhere
+    png = resvg_py.svg_to_bytes(
+        svg_string=svg, width=width, skip_system_fonts=True, font_files=fonts
+    )
+    return bytes(png)
+
 
 Format = Literal["svg", "png", "mmd", "dot", "md"]
 """The format of a picture: ``mmd`` is Mermaid, ``md`` tables in Markdown."""

@@ -1,8 +1,7 @@
 """Journals: reads and replays the record of one conversation."""
 
-from .errors import JournalError
 from .read import JournalReader, journal_of, parse_journal, read_journal
-from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
+from .records import VERSION, Entry, Header, Journal, JournalError, Note, Record, Snapshot
 from .replay import Divergence, replay
 from .session_events import (
     AgentEntryFailed,

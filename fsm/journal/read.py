@@ -16,8 +16,7 @@ from typing import Any
 from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.verdicts import Refused, Taken, Verdict
 
-from .errors import JournalError
-from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
+from .records import VERSION, Entry, Header, Journal, JournalError, Note, Record, Snapshot
 from .session_events import session_event
 
 __all__ = ["JournalReader", "journal_of", "parse_journal", "read_journal"]

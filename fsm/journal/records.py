@@ -1,4 +1,4 @@
-"""The parts of a journal: a header, entries and notes."""
+"""The parts of a journal: a header, entries and notes; and the error of reading one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.verdicts import Taken, Verdict
 
-__all__ = ["VERSION", "Entry", "Header", "Journal", "Note", "Record", "Snapshot"]
+__all__ = ["VERSION", "Entry", "Header", "Journal", "JournalError", "Note", "Record", "Snapshot"]
+
+
+class JournalError(TurnfsmError):
+    """A journal cannot be read or written. The message names the file and the line."""
+
 
 VERSION = 1
 

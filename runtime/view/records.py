@@ -6,15 +6,52 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Entry, Record
+from turnfsm.fsm.journal import Entry, Note, Record
 from turnfsm.fsm.metrics.follower import Follower
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.fsm.metrics.values import Part, Response, Silence, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused
 
-from .begun import Begun
-
 __all__ = ["RecordEncoder"]
+
+
+class Begun:
+    """Tracks the start of speech, since a message is written when it is complete."""
+
+    def __init__(self) -> None:
+        self._voice: float | None = None  # the first speech without a transcript so far
+        self._since: dict[str, float] = {}
+        self._heard = False
+
+    def feed(self, record: Record) -> float | None:
+        """Take the next record.
+
+        Returns:
+            When the speech of this message began; None if it is not a message.
+        """
+        if isinstance(record, Entry):
+            self._entry(record)
+            return None
+        if record.kind == "voice_unrecognised":
+            self._voice = None
+        return self._message(record)
+
+    def _entry(self, entry: Entry) -> None:
+        if entry.verdict and entry.trigger == "user_started_speaking" and self._voice is None:
+            self._voice = entry.t
+        elif entry.verdict and entry.trigger == "final_transcript" and self._voice is not None:
+            self._since.setdefault("user", self._voice)
+            self._voice = None
+        heard = entry.verdict.dest == "speaking"
+        if heard and not self._heard:
+            self._since.setdefault("assistant", entry.t)
+        self._heard = heard
+
+    def _message(self, note: Note) -> float | None:
+        if note.kind != "message":
+            return None
+        return min(note.t, self._since.pop(str(note.data.get("role")), note.t))
+
 
 MOST_TEXT = 20_000
 """Characters of one text; what is longer is cut, so that no record makes the page slow."""

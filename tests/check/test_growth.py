@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench.docs import DOCS
-from bench.growth import FAMILIES, made, measured
-from bench.growth_chart import Line, chart
+from bench.growth import FAMILIES, Line, chart, made, measured
 from turnfsm.fsm.load.loader import shipped_flows
 
 

@@ -14,7 +14,7 @@ from livekit.agents import AgentSession
 
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import as_markdown, livekit
-from turnfsm.runtime.compare.comparison import Compared, Side
+from turnfsm.runtime.compare.host import Compared, Side
 from turnfsm.runtime.compare.livekit import CLASSES, CONTROLS, HOST, SCENARIOS, scenario
 from turnfsm.runtime.livekit import TurnSession
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from bench.dictation import table
-from bench.dictation_calls import KINDS, LENGTH, SESSIONS, WAIT, Drawn, Group, Seen, draw, play
+from bench.dictation import KINDS, LENGTH, SESSIONS, WAIT, Drawn, Group, Seen, draw, play, table
 
 STOCK, PATIENT, EXPECTS = SESSIONS
 NUMBER = Drawn(

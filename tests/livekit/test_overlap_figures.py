@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from bench.overlap import FIGURES, missed, table
 from bench.overlap_calls import SESSIONS, Drawn, Seen, draw, play
-from bench.overlap_report import FIGURES, missed, table
 
 MHM = Drawn("backchannel", True, False, "mhm", 5.0, 0.4, 0.0, ((0.3, "mhm"),), 0.3, 10.0)
 STOP = attrs.evolve(MHM, kind="stop", stays=False, words="stop", interims=((0.3, "stop"),))

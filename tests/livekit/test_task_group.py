@@ -9,7 +9,7 @@ from livekit.agents import Agent, AgentTask, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 from sweeps import one_in
 
-from turnfsm.fsm.audit.outages import outages_in
+from turnfsm.fsm.audit.audit import outages_in
 from turnfsm.fsm.journal import AgentEntryFailed, session_event
 from turnfsm.fsm.metrics.figures import measure
 from turnfsm.runtime.livekit import TurnSession

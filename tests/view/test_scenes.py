@@ -10,8 +10,7 @@ import pytest
 
 from turnfsm import Flow, load_flow, parse_flow, shipped_flows
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.view.scenes import scenes_for
-from turnfsm.runtime.view.simulator import simulate
+from turnfsm.runtime.view.simulator import scenes_for, simulate
 from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
 
 OKAY, STOP, COUGH, TOOL = range(4)
