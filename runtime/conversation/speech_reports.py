@@ -280,18 +280,23 @@ class SpeechReports:
         filler go first."""
         return self._core.host.sayings.awaits_model(speech)
 
-    def response_began(self, speech: Speech) -> None:
-        """The model has produced text or a call for such a step. As `reply_started`, if this is the
-        first of it, and the reply has released the floor for a filler."""
-        if self.awaits_model(speech) and self._core.host.sayings.has_yielded(speech):
-            self.reply_started(speech)
-        self.response_over(speech)
-
     def response_over(self, speech: Speech) -> None:
-        """The model has failed, or has nothing more to say. Posts nothing."""
+        """The model has produced text or a call for such a step, or has failed. Posts nothing."""
         if self.awaits_model(speech):
             self._core.host.sayings.response_over(speech)
             self._core.pending.moved()
+
+    def needs_no_floor(self, speech: Speech) -> bool:
+        """The response of the model has only calls. Posts nothing.
+
+        Returns:
+            Whether the reply has released the floor for a filler. Then it does not wait for the
+            floor any more, as it has nothing to say: its calls begin beside the filler.
+        """
+        if beside := self._core.host.sayings.has_yielded(speech):
+            self._core.host.sayings.has_come(speech)
+            self._core.speeches.left(speech)
+        return beside
 
     def _answer_may_wait(self) -> None:
         core, step = self._core, self._core.floor.step

@@ -126,6 +126,7 @@ inference.interruption global:
 voice.speech_handle:SpeechHandle method:
   _wait_for_authorization(self) | a reply has the floor only when its model has begun
   _clear_authorization(self) | such a reply releases the floor for a filler
+  _authorize_generation(self) | a reply without text makes its calls beside a filler
 
 [calls]
 voice.agent_session:AgentSession method:
@@ -187,7 +188,7 @@ voice.agent_activity:AgentActivity attribute:
   _speech_tasks | what a handoff waits for
   _on_enter_task | whether `on_enter` has returned
   _scheduling_atask | whether speeches still get the floor
-  _speech_q | what waits for the floor when an agent is closed
+  _speech_q | what waits for the floor
   _drain_blocked_tasks | a hook that waits for a task of its own agent does not hang
   _inline_task_lock | whether a task of the agent runs
 voice.agent_activity:AgentActivity property:

@@ -239,10 +239,12 @@ class PipecatAgent(Host):
         speech = self._waiting or (self.step.speech if self.step is not None else None)
         return speech if isinstance(speech, Reply) else None
 
-    async def responds(self, reply: Reply) -> bool:
-        """The model has produced something for this reply, or has ended. Returns whether the
-        response may be passed on, once the reply has the floor."""
-        self.conductor.speech.response_began(reply)
+    async def responds(self, reply: Reply, *, text: bool) -> bool:
+        """The model has produced text for this reply, or has ended. Returns whether the response
+        may be passed on, once the reply has the floor."""
+        if text:
+            self.conductor.speech.reply_started(reply)
+        self.conductor.speech.response_over(reply)
         await self.conductor.until(lambda: reply is not self._waiting)
         return not reply.over
 

@@ -65,7 +65,7 @@ class PipecatCalls(Calls):
         if (reply := self._asked_for()) is None or id in self._made:
             return  # its handler may start before the call is announced
         self._made.add(id)
-        self.host.conductor.speech.response_began(reply)
+        self.host.conductor.speech.response_over(reply)
         if self.tools.keys() & {name, None}:
             self.add(id, name, json.dumps(dict(arguments)), reply)
         else:

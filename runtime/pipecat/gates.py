@@ -129,7 +129,9 @@ class ModelGate(Gate):
                 self._begins, self._drops = (reply, frame), False
                 return
             case LLMTextFrame() | LLMFullResponseEndFrame() if direction is DOWN and begins:
-                self._drops = not await self._agent.responds(begins[0])
+                self._drops = not await self._agent.responds(
+                    begins[0], text=isinstance(frame, LLMTextFrame)
+                )
                 self._begins = None
                 if not self._drops:
                     await super().process_frame(begins[1], direction)

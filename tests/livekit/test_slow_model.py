@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import Agent, APIConnectionError, function_tool
+from livekit.agents import Agent, APIConnectionError, function_tool, llm
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
@@ -176,7 +176,9 @@ class Desk(Agent):
 BOTH = flow_of(f'{{after: 1.5, say: "{WAIT}", in: [thinking, tool_running]}}')
 
 
-def booked(flow: Any, call: float, tool: float, answer: float, **options: Any) -> Outcome:
+def booked(
+    flow: Any, call: float, tool: float, answer: float, lasts: float = 1.2, **options: Any
+) -> Outcome:
     """A call of the model after some seconds, a tool, and the model's answer."""
     stage = Stage(
         partial(TurnSession, flow=flow, proof="off", **options),
@@ -185,7 +187,7 @@ def booked(flow: Any, call: float, tool: float, answer: float, **options: Any) -
             {"a table": Reply(calls=Call("book"), ttft=call)},
             on_tool={"book": Reply(ANSWER, ttft=answer)},
         ),
-        tts=ScriptedTTS(durations={WAIT: 1.2}),
+        tts=ScriptedTTS(durations={WAIT: lasts}),
         agent=lambda: Desk(tool),
     )
     outcome = stage.run(25.0)
@@ -215,6 +217,82 @@ def test_a_call_and_its_answer_come_at_most_three_tenths_later(call: float, answ
     outcome = booked(BOTH, call, 1.0, answer)
     assert said(outcome, ANSWER)[0][0] <= before + 0.301, outcome.timeline()
     assert len(outcome.heard) <= 2, outcome.timeline()
+
+
+@pytest.mark.parametrize("call", [1.65, 1.8, 2.3, 2.6])
+def test_a_call_does_not_end_the_filler(call: float) -> None:
+    """It has nothing to say. The tool runs beside the filler."""
+    outcome = booked(BOTH, call, 3.0, 0.3)
+    ((start, end),) = said(outcome, WAIT)
+    assert end - start == pytest.approx(1.2, abs=0.05), outcome.timeline()
+    assert said(outcome, ANSWER) == said(booked("turn", call, 3.0, 0.3), ANSWER)
+
+
+@pytest.mark.parametrize("tool", [0.05, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("call", [1.65, 2.3])
+def test_an_answer_ends_the_filler_beside_which_its_tool_ran(call: float, tool: float) -> None:
+    ((before, _),) = said(booked("turn", call, tool, 0.3), ANSWER)
+    outcome = booked(BOTH, call, tool, 0.3, lasts=4.0)
+    assert said(outcome, ANSWER)[0][0] <= before + 0.301, outcome.timeline()
+
+
+def test_a_call_and_then_text_wait_for_the_floor() -> None:
+    """The text is not heard over the filler."""
+    model = ScriptedLLM({"a table": "I look."}, on_tool={"book": ANSWER}, otherwise="As you like.")
+
+    class Calls(Desk):
+        async def llm_node(self, chat_ctx: Any, tools: Any, model_settings: Any) -> Any:
+            own = Agent.default.llm_node(self, chat_ctx, tools, model_settings)
+            if chat_ctx.items[-1].type == "function_call_output":
+                async for chunk in own:
+                    yield chunk
+                return
+            await asyncio.sleep(2.0)
+            call = llm.FunctionToolCall(name="book", arguments="{}", call_id="one")
+            yield llm.ChatChunk(id="1", delta=llm.ChoiceDelta(role="assistant", tool_calls=[call]))
+            await asyncio.sleep(0.2)
+            async for chunk in own:
+                yield chunk
+
+    stage = Stage(
+        partial(TurnSession, flow=BOTH, proof="off"),
+        user=ScriptedUser().says("a table", at=1.0),
+        llm=model,
+        tts=ScriptedTTS(durations={WAIT: 3.0}),
+        agent=lambda: Calls(1.0),
+    )
+    outcome = stage.run(20.0)
+    assert [one.text for one in outcome.heard][1:] == ["I look.", ANSWER], outcome.timeline()
+    assert outcome.heard[0].end <= outcome.heard[1].start, outcome.timeline()
+    assert outcome.errors == []
+    assert outcome.orphans == ()
+
+
+@pytest.mark.parametrize("interrupts", ["user", "application"])
+def test_an_interruption_of_the_filler_is_one_of_a_turn_with_a_tool(interrupts: str) -> None:
+    """As if the tool had begun before the filler: what the user says is answered."""
+    user = ScriptedUser().says("a table", at=1.0)
+    if interrupts == "user":
+        user.says("never mind that then", at=5.0)
+    stage = Stage(
+        partial(TurnSession, flow=BOTH, proof="off"),
+        user=user,
+        llm=ScriptedLLM(
+            {"a table": Reply(calls=Call("book"), ttft=2.3), "never mind": "As you like."},
+            on_tool={"book": ANSWER},
+        ),
+        tts=ScriptedTTS(durations={WAIT: 4.0}),
+        agent=lambda: Desk(6.0),
+    )
+    if interrupts == "application":
+        stage.at(5.5, lambda stage: stage.session.interrupt())
+    outcome = stage.run(25.0)
+    told = ["As you like."] if interrupts == "user" else []
+    assert [one.text for one in outcome.heard][1:2] == told, outcome.timeline()
+    assert outcome.heard[0].end < 6.5, outcome.timeline()
+    assert outcome.errors == []
+    assert outcome.orphans == ()
+    assert stage.session.turn.state == "listening"
 
 
 @pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex", "uninterruptible"])

@@ -65,10 +65,10 @@ class ProducingActivity(RequestingActivity):
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def perform(*, node: Any, **how: Any) -> Any:
-                began = partial(conductor.speech.response_began, speech)
+                over = partial(conductor.speech.response_over, speech)
                 begins, came, ended = self.stream_begins, self.stream_came, self.stream_ended
-                task, data = theirs(node=CountedNode(node, begins, came, began, ended), **how)
-                task.add_done_callback(lambda _: conductor.speech.response_over(speech))
+                task, data = theirs(node=CountedNode(node, begins, came, over, ended), **how)
+                task.add_done_callback(lambda _: over())
                 return task, data
 
             return perform

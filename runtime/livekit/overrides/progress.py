@@ -57,7 +57,7 @@ class CountedNode:
         begins: Called with the context of the request.
         came: Called whenever the node produces something; True: it is the first text.
         responds: Called with each text or call.
-        ended: Called at its end, with the number of tool calls.
+        ended: Called at its end, with the number of tool calls; True: there was text.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class CountedNode:
         begins: Callable[[llm.ChatContext], None],
         came: Callable[[bool], None],
         responds: Callable[[], None],
-        ended: Callable[[int], None],
+        ended: Callable[[int, bool], None],
     ) -> None:
         self._node, self._begins, self._came, self._ended = node, begins, came, ended
         self._responds = responds
@@ -82,8 +82,8 @@ class CountedNode:
 
     def _counted(self, made: Any) -> Any:
         if isinstance(made, AsyncIterable):
-            return CountedStream(made, self._comes, lambda: self._ended(self._called))
-        self._ended(_calls(made))
+            return CountedStream(made, self._comes, lambda: self._ended(self._called, self._spoke))
+        self._ended(_calls(made), _text(made))
         return made
 
     def _comes(self, item: Any) -> None:

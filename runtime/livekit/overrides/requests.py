@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -121,11 +122,17 @@ class RequestingActivity(HearingActivity):
             if speech.scheduled:  # otherwise it may never be played
                 self._conductor.speech.reply_started(govern(speech, self._conductor))
 
-    def stream_ended(self, calls: int) -> None:
-        """The `llm_node` of a speech has ended; `calls`: the number of tool calls."""
+    def stream_ended(self, calls: int, spoke: bool) -> None:
+        """The `llm_node` of a speech has ended; `calls`: the number of tool calls; `spoke`: it has
+        produced text."""
         speech = current_speech()
-        if isinstance(speech, GovernedHandle):
-            self._conductor.requests.calls_received(speech, calls)
+        if not isinstance(speech, GovernedHandle):
+            return
+        self._conductor.requests.calls_received(speech, calls)
+        if calls and not spoke and self._conductor.speech.needs_no_floor(speech):
+            self._speech_q[:] = [one for one in self._speech_q if one[2] is not speech]
+            heapq.heapify(self._speech_q)
+            speech._authorize_generation()
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
         speech, replies = govern(handle, self._conductor), self._conductor.replies
