@@ -16,7 +16,7 @@ OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.p
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test exhaustive oldest next examples demo demo-pipecat room room-pipecat talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
+.PHONY: help test exhaustive oldest next examples demo demo-pipecat room room-pipecat talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat lines release clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -42,6 +42,7 @@ help:
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
 	@echo 'make pipecat   the tests on Pipecat, and its conversations alone and governed (340 MB, once)'
+	@echo 'make lines     the lines of Python by folder, tests apart'
 	@echo 'make release   build, check and try what is published, on the oldest and newest Python, write dist/'
 	@echo 'make clean     remove .venv and all caches'
 
@@ -115,6 +116,13 @@ crash: .venv/.test
 pipecat: .venv/.test .venv/.pipecat
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not room' tests/pipecat examples/pipecat $(ARGS)
 	$(BIN)/turnfsm compare --host pipecat
+
+# Tests are also beside the examples. The links in turnfsm/ count once, in fsm/ and runtime/.
+lines:
+	@git ls-files '*.py' | xargs wc -l | awk '$$2 == "total" {next} \
+	  {split($$2, at, "/"); test = $$2 ~ /(^tests|\/test_)/; sum[test ? "tests" : at[1]] += $$1; all[test] += $$1} \
+	  END {for (part in sum) printf "%7d  %s\n", sum[part], part | "sort -rn"; close("sort -rn"); \
+	  printf "%7d  outside tests, %d in tests\n", all[0], all[1]}'
 
 # What is published is tried from the wheel alone: no file of this folder is on the path.
 release: .venv/.release

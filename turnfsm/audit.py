@@ -2,7 +2,7 @@
 
 Example:
     >>> from turnfsm.audit import audit_recording, parse_recording
-    >>> audit_recording(parse_recording(b'{"events": 1}', "events.jsonl")).right
+    >>> audit_recording(parse_recording(b'{"events": 1}', "events.jsonl")).ok
     True
 """
 

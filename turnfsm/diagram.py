@@ -10,7 +10,6 @@ Example:
 from turnfsm.fsm.diagram import (
     Format,
     Marks,
-    StateRows,
     Theme,
     format_of,
     journal_marks,
@@ -23,7 +22,6 @@ from turnfsm.fsm.diagram import (
 __all__ = [
     "Format",
     "Marks",
-    "StateRows",
     "Theme",
     "format_of",
     "journal_marks",

@@ -147,7 +147,7 @@ class Audit:
         return panel([self.ticks])
 
     @property
-    def right(self) -> bool:
+    def ok(self) -> bool:
         """Nothing was found."""
         return not self.findings and not self.broken
 
@@ -174,7 +174,7 @@ def audit_recording(
 
     Example:
         >>> from turnfsm.audit import audit_recording, parse_recording
-        >>> audit_recording(parse_recording(b'{"events": 1}', "events.jsonl")).right
+        >>> audit_recording(parse_recording(b'{"events": 1}', "events.jsonl")).ok
         True
     """
     facts = facts_of(recording)
@@ -210,7 +210,7 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
     Example:
         >>> from turnfsm import load_flow, read_journal
         >>> from turnfsm.audit import audit_journal
-        >>> audit_journal(read_journal("journal.jsonl"), load_flow("turn")).right
+        >>> audit_journal(read_journal("journal.jsonl"), load_flow("turn")).ok
         True
     """
     figures = measure(journal)

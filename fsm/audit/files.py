@@ -45,7 +45,7 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
 
     Example:
         >>> from turnfsm.audit import audit_file
-        >>> audit_file("journal.jsonl").right, audit_file("events.jsonl").right
+        >>> audit_file("journal.jsonl").ok, audit_file("events.jsonl").ok
         (True, True)
     """
     if Path(path).is_dir():

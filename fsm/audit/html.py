@@ -32,7 +32,7 @@ def audits_as_html(audits: Sequence[tuple[str, Audit]]) -> str:
         '<!doctype html>'
     """
     worst = sorted(audits, key=lambda one: (-cost_of(one[1]), -_count(one[1]), one[0]))
-    wrong = sum(not audit.right for _, audit in audits)
+    wrong = sum(not audit.ok for _, audit in audits)
     many = "session" if len(audits) == 1 else "sessions"
     head = f"{len(audits)} {many}, {wrong} with findings"
     body = [f"<main><h1>{head}</h1>", *_kinds(audits), "<h2>Sessions</h2>", _LEGEND]

@@ -16,12 +16,11 @@ from .metrics import FONT_FILES
 from .overview import build_overview
 from .svg import chart_svg
 from .theme import Theme
-from .timeline import StateRows, timeline
+from .timeline import timeline
 
 __all__ = [
     "Format",
     "Marks",
-    "StateRows",
     "Theme",
     "format_of",
     "journal_marks",

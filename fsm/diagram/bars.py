@@ -7,10 +7,9 @@ from html import escape
 
 import attrs
 
-from .geometry import Rect
 from .lanes import LaneMark, Lanes, Span
 from .metrics import clip, text_width
-from .scale import BOLD, LEFT, RIGHT, SMALL, TEXT, Drawn, Strip, fitted, free_row, lane_name
+from .scale import BOLD, RIGHT, SMALL, TEXT, Drawn, Strip, fitted, free_row, lane_name
 from .shapes import classes, number, rect, text
 from .text import times, wrap
 
@@ -19,7 +18,6 @@ __all__ = [
     "refusals_lane",
     "state_bar",
     "states_lane",
-    "states_staircase",
     "timers_lane",
     "tools_lane",
     "user_lane",
@@ -73,7 +71,7 @@ class _Label:
 def refusals_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
     """Ticks with what was refused and why; a tick without room for words keeps its tip."""
     marks = [mark for mark in lanes.refusals if strip.holds(mark.t)]
-    if not marks or strip.rows == "states":
+    if not marks:
         return [], 4.0
     rows = _placed([_label(marks[a:b], strip) for a, b in _repeats(marks)])
     depths = {label.mark: 21.0 + 17 * row for row, labels in enumerate(rows) for label in labels}
@@ -251,26 +249,3 @@ def state_bar(
     tip = f"<title>{escape(span.tip)}</title>"
     shape = rect(box, f"s{color % 12}", 2)
     return f"<g>{tip}{shape}{fitted(box.x + 4, y + 14.5, label, 'on', BOLD)}</g>"
-
-
-def states_staircase(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """A row for each state, with what it refused."""
-    lines = []
-    for index, state in enumerate(lanes.order):
-        row = y + 18 * index
-        lines.append(lane_name(state, row + 13))
-        band = Rect(LEFT, row + 1, strip.x(strip.end) - LEFT, 16)
-        lines.append(rect(band, "lane", 2))
-        for span in lanes.states:
-            if span.label == state and strip.sees(span):
-                lines.append(state_bar(span, strip, row + 1, 16, index, words=False))
-        for mark in lanes.refusals:
-            if mark.state == state and strip.holds(mark.t):
-                lines.append(_cross(strip.x(mark.t), row + 9, mark))
-    return lines, 18.0 * len(lanes.order) + 4
-
-
-def _cross(x: float, y: float, mark: LaneMark) -> str:
-    arms = f"M{number(x - 4)} {number(y - 4)}l8 8M{number(x + 4)} {number(y - 4)}l-8 8"
-    tip = escape(f"{mark.label} refused: {mark.why}")
-    return f'<path class="refusal" d="{arms}"><title>{tip}</title></path>'

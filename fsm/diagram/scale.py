@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import attrs
 
 from .geometry import Rect
@@ -41,7 +39,6 @@ class Strip:
     end: float
     span: float
     width: float
-    rows: Literal["bar", "states"] = "bar"
     dense: bool = False
 
     @property

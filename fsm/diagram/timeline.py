@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from html import escape
-from typing import Literal
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
@@ -15,7 +14,6 @@ from .bars import (
     refusals_lane,
     state_bar,
     states_lane,
-    states_staircase,
     timers_lane,
     tools_lane,
     user_lane,
@@ -27,7 +25,7 @@ from .scale import LEFT, SMALL, TEXT, Drawn, Strip, clock, lane_name
 from .shapes import number, rect, text
 from .theme import Theme, style
 
-__all__ = ["StateRows", "timeline"]
+__all__ = ["timeline"]
 
 
 def draw_strip(lanes: Lanes, strip: Strip, top: float) -> Drawn:
@@ -36,7 +34,7 @@ def draw_strip(lanes: Lanes, strip: Strip, top: float) -> Drawn:
         user_lane,
         agent_lane,
         tools_lane,
-        states_staircase if strip.rows == "states" else states_lane,
+        states_lane,
         timers_lane,
         refusals_lane,
     )
@@ -94,9 +92,6 @@ def draw_key(lanes: Lanes, y: float) -> Iterator[str]:
         x += 17 + text_width(state, TEXT) + 20
 
 
-StateRows = Literal["bar", "states"]
-"""How a timeline draws the states: as one bar, or each in a row of its own."""
-
 WIDTH = 1200.0
 _ROWS = (10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may hold
 _MOST = 16  # strips in one picture
@@ -109,7 +104,6 @@ _RULES = """
 .tf .small,.tf .wait{font-size:11px}
 .tf .quiet,.tf .small{fill:@quiet}
 .tf .paper{fill:@paper}
-.tf .lane{fill:@box}
 .tf .tick{stroke:@line;stroke-width:.6}
 .tf .said,.tf .denied,.tf .quiet{paint-order:stroke;stroke:@paper;stroke-width:3px}
 .tf .user{fill:@user}
@@ -133,7 +127,6 @@ def timeline(
     journal: Journal,
     flow: Flow | None = None,
     *,
-    rows: StateRows = "bar",
     start: float = 0.0,
     end: float | None = None,
     theme: Theme = "auto",
@@ -143,8 +136,6 @@ def timeline(
     Args:
         journal: The journal.
         flow: The flow that made it: the order of its states, and its timers.
-        rows: ``bar`` draws the states as one bar; ``states`` draws a row for each state, with the
-            refusals on it.
         start: Where the picture begins, in seconds from the start of the journal.
         end: Where it ends, in seconds; None is the end of the journal.
         theme: ``light``, ``dark``, or ``auto``: as the reader's system has it.
@@ -168,18 +159,13 @@ def timeline(
             f"nothing between {start:g} s and {stop:g} s; the journal has 0 to {lanes.end:g} s"
         )
         raise TurnfsmError(message)
-    return "\n".join(_lines(lanes, journal.header.flow, rows, start, stop, theme)) + "\n"
+    return "\n".join(_lines(lanes, journal.header.flow, start, stop, theme)) + "\n"
 
 
-def _lines(
-    lanes: Lanes, name: str, rows: StateRows, start: float, stop: float, theme: Theme
-) -> Iterator[str]:
-    strips = _strips(lanes, rows, start, stop)
-    body: list[str] = []
-    y = 72.0
-    if rows == "bar":
-        body += draw_key(lanes, y + 18)
-        y += 34
+def _lines(lanes: Lanes, name: str, start: float, stop: float, theme: Theme) -> Iterator[str]:
+    strips = _strips(start, stop)
+    body = list(draw_key(lanes, 90.0))
+    y = 106.0
     if len(strips) > 1:
         overview, height = draw_overview(lanes, start, stop, WIDTH, y)
         body += overview
@@ -211,15 +197,15 @@ def _summary(lanes: Lanes) -> str:
     return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
 
 
-def _strips(lanes: Lanes, rows: StateRows, start: float, stop: float) -> list[Strip]:
+def _strips(start: float, stop: float) -> list[Strip]:
     length = stop - start
     if length <= 60:
-        return [Strip(start, stop, length, WIDTH, rows)]
+        return [Strip(start, stop, length, WIDTH)]
     span = next((s for s in _ROWS if s >= 30 and length <= s * _MOST), length / _MOST)
     strips = []
     index = 0
     while start + index * span < stop:
         begin = start + index * span
-        strips.append(Strip(begin, min(begin + span, stop), span, WIDTH, rows, True))
+        strips.append(Strip(begin, min(begin + span, stop), span, WIDTH, True))
         index += 1
     return strips

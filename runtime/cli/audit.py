@@ -129,7 +129,7 @@ def _summary(audits: list[Audit]) -> list[str]:
     from turnfsm.fsm.audit.kinds import kinds_of
     from turnfsm.fsm.metrics.panel import panel
 
-    lines = [f"{len(audits)} sessions, {sum(not judged.right for judged in audits)} with findings"]
+    lines = [f"{len(audits)} sessions, {sum(not judged.ok for judged in audits)} with findings"]
     for kind in kinds_of(audits):
         many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
         held = f" ({kind.property})" if kind.property else ""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from contextlib import nullcontext
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 __all__ = ["livekit"]
-
-
-Format = Literal["text", "json"]
 
 
 def livekit(
@@ -32,7 +28,6 @@ def livekit(
             show_default=False,
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="Format of the result.")] = "text",
 ) -> None:
     """Say which names of livekit-agents that turnfsm uses are missing, and what that costs.
 
@@ -49,8 +44,5 @@ def livekit(
         if command and interpreter is not None:
             raise typer.Exit(subprocess.run([interpreter, *command], check=False).returncode)
         look = Look.here() if interpreter is None else look_with(interpreter)
-    if format == "json":
-        print(json.dumps(look.as_data(), indent=2))
-    else:
-        print(look.as_text(), end="")
+    print(look.as_text(), end="")
     raise typer.Exit(bool(look.lost))

@@ -1,11 +1,10 @@
 """`turnfsm mutants`: tests the proof of a flow on copies with one change each."""
 
-import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 
@@ -30,9 +29,6 @@ def mutants(
         ),
     ] = None,
     every: Annotated[int, typer.Option(min=1, metavar="N", help="Try only one mutant in N.")] = 1,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result of every mutant as JSON.")
-    ] = False,
 ) -> None:
     """Test the proof of a flow.
 
@@ -43,7 +39,7 @@ def mutants(
     if not check_flow(subject).ok:
         raise TurnfsmError(f"{flow}: the flow itself is not proved; see 'turnfsm check {flow}'")
     result = score(subject, _read(explained, flow), every)
-    print(json.dumps(_record(result), indent=2) if as_json else "\n".join(_text(result)))
+    print("\n".join(_text(result)))
     raise typer.Exit(not result.ok)
 
 
@@ -83,12 +79,3 @@ def _text(result: Score) -> Iterator[str]:
         f"score: {totals['caught']} of {faults} mutants that are not equivalent are caught "
         f"({result.of_faults:.1%}), {len(result.fates)} in all"
     )
-
-
-def _record(result: Score) -> dict[str, Any]:
-    fates = [
-        {"mutant": f.mutant.id, "kind": f.mutant.operator, "result": f.result, "by": f.by}
-        for f in result.fates
-    ]
-    share = round(result.of_faults, 4)
-    return {"ok": result.ok, "score": share, "stale": list(result.stale), "mutants": fates}

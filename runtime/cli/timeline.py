@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -14,18 +14,12 @@ from turnfsm.runtime.cli.why import flow_of
 __all__ = ["timeline"]
 
 
-Rows = Literal["bar", "states"]
-
-
 def timeline(
     journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="FILE.svg or .png.")],
     flow: Annotated[
         str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
     ] = None,
-    rows: Annotated[
-        Rows, typer.Option(help="Draw all states in one bar, or each state in its own row.")
-    ] = "bar",
     start: Annotated[float, typer.Option("--from", min=0, help="First second to draw.")] = 0.0,
     end: Annotated[float | None, typer.Option("--to", min=0, help="Last second to draw.")] = None,
     theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = "auto",
@@ -42,7 +36,7 @@ def timeline(
     told = read_journal(journal)
     colors: Theme = "light" if png and theme == "auto" else theme
     run = flow_of(flow, told.header.flow)
-    svg = draw(told, run, rows=rows, start=start, end=end, theme=colors)
+    svg = draw(told, run, start=start, end=end, theme=colors)
     write_whole(output, to_png(svg, width) if png else svg.encode())
 
 

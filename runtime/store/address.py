@@ -8,7 +8,7 @@ from .protocol import Store, StoreError
 
 __all__ = ["open_store"]
 
-_NEEDED = ("acquire", "append", "forget", "close")
+_NEEDED = ("acquire", "append", "delete", "close")
 
 
 def open_store(store: Store | str | Path) -> Store:

@@ -107,8 +107,8 @@ class PostgresStore:
                     )
         return refused
 
-    def forget(self, session: str) -> None:
-        """As `Store.forget`."""
+    def delete(self, session: str) -> None:
+        """As `Store.delete`."""
         with self._transaction(durable=True) as connection:
             connection.execute(
                 "UPDATE turnfsm_session SET epoch = epoch + 1 WHERE id = %s", (session,)

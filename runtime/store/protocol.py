@@ -135,7 +135,7 @@ class Store(Protocol):
         """
         ...
 
-    def forget(self, session: str) -> None:
+    def delete(self, session: str) -> None:
         """Delete all records of a session. The next worker begins a new session.
 
         Raises:

@@ -102,8 +102,8 @@ class SqliteStore:
                 refused.append(None)
         return refused
 
-    def forget(self, session: str) -> None:
-        """As `Store.forget`."""
+    def delete(self, session: str) -> None:
+        """As `Store.delete`."""
         with self._transaction(durable=True) as connection:
             connection.execute("DELETE FROM record WHERE session = ?", (session,))
             connection.execute("UPDATE session SET epoch = epoch + 1 WHERE id = ?", (session,))

@@ -1,6 +1,5 @@
 """The proof catches what is changed in the shipped turn, and owns up to what it does not."""
 
-import json
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -98,15 +97,6 @@ def test_the_command_judges_the_explanations(
     assert stopped.value.code == status
     out_, err = capsys.readouterr()
     assert said in out_ + err
-
-
-def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each mutant that was judged with its fate, and the score."""
-    with pytest.raises(SystemExit):
-        main(["mutants", "session", "--json", "--every", "9"])
-    record = json.loads(capsys.readouterr().out)
-    assert {"caught"} <= {mutant["result"] for mutant in record["mutants"]}
-    assert 0 < record["score"] <= 1
 
 
 def test_the_page_of_the_proof_has_the_score() -> None:

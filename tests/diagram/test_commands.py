@@ -59,7 +59,7 @@ def test_render_shows_a_configuration_and_a_trace(tmp_path: Path, talk: Path) ->
 def test_timeline_writes_a_picture(ending: str, talk: Path, tmp_path: Path) -> None:
     """A journal becomes an SVG or a PNG."""
     path = tmp_path / f"talk.{ending}"
-    assert run("timeline", talk, "-o", path, "--rows", "states", "--from", 2, "--to", 9) == 0
+    assert run("timeline", talk, "-o", path, "--from", 2, "--to", 9) == 0
     assert path.read_bytes().startswith(b"<svg" if ending == "svg" else b"\x89PNG")
 
 

@@ -77,11 +77,10 @@ def test_every_refusal_is_marked_with_its_reason() -> None:
     assert "preemptive_generation refused: tool_running refuses it" in svg
 
 
-@pytest.mark.parametrize("rows", ["bar", "states"])
 @pytest.mark.parametrize("make", [half_a_minute, half_an_hour])
-def test_no_text_lies_on_another(make: type[Conversation], rows: str) -> None:
+def test_no_text_lies_on_another(make: type[Conversation]) -> None:
     """Texts in one line of the picture keep apart and inside it, for 30 s and for 30 min."""
-    svg = timeline(journal_of(make()), load_flow(CALL), rows=rows)  # type: ignore[arg-type]
+    svg = timeline(journal_of(make()), load_flow(CALL))
     lines: dict[str, list[tuple[float, float, str]]] = {}
     for text in ElementTree.fromstring(svg).iter(f"{SVG}text"):
         x, width = float(text.attrib["x"]), float(text.attrib["textLength"])

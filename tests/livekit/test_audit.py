@@ -265,7 +265,7 @@ def test_otlp_is_read(tmp_path: Path) -> None:
     export = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
     file = tmp_path / "otlp.json"
     file.write_text(json.dumps(export, indent=1))
-    assert audit_file(file).right
+    assert audit_file(file).ok
 
 
 def test_a_journal_of_ours_is_judged_by_its_properties(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_broken_property_has_the_line_that_broke_it(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     write_journal(file, stage.session.turn.journal.read())
     lines = file.read_text().splitlines()
-    assert audit_file(file).right
+    assert audit_file(file).ok
     begun = next(n for n, line in enumerate(lines) if '"step_started"' in line)
     file.write_text("\n".join(lines[:begun] + lines[begun + 1 :]) + "\n")
     first = audit_file(file).findings[0]

@@ -109,7 +109,7 @@ def test_what_a_record_of_eva_lacks_is_not_judged(record: Path) -> None:
     (record / "pipecat_logs.jsonl").unlink()
     (record / "audit_log.json").unlink()
     audit = audit_file(record)
-    assert audit.right
+    assert audit.ok
     assert "when each tool began and ended (C, D)" in audit.unjudged
     assert "when each transcript came (A, F)" in audit.unjudged
 
@@ -151,7 +151,7 @@ def test_a_simulation_of_tau_voice_has_its_panel_and_silences(tmp_path: Path) ->
     sounds = {n: {"user_chunk": user} for n in (30, 31)}
     file.write_text(simulation(speech, sounds, reward_info={"reward": 1.0}))
     audit = audit_file(file)
-    assert (audit.of, audit.right, audit.scores) == ("tau-voice", True, {"reward": 1.0})
+    assert (audit.of, audit.ok, audit.scores) == ("tau-voice", True, {"reward": 1.0})
     assert audit.panel.response_latency == pytest.approx(3.0)
     assert audit.panel.vocal_tics_ignored == 1.0
     assert audit.panel.yield_rate is None

@@ -129,7 +129,7 @@ def test_sessions_are_written_together_and_fenced_apart(make: Make, id: str) -> 
 def test_a_forgotten_session_is_deleted_and_its_worker_refused(make: Make, id: str) -> None:
     store = make()
     store.append([Batch(id, store.acquire(id).epoch, 1, ("private",))])
-    make().forget(id)
+    make().delete(id)
     (refused,) = store.append([Batch(id, 1, 2, ("more",))])
     assert isinstance(refused, SessionTaken)
     assert make().acquire(id).records == ()
@@ -153,7 +153,7 @@ def test_workers_that_acquire_at_once_have_different_epochs(make: Make, id: str)
 OPERATIONS: dict[str, Callable[[Store, str, int], object]] = {
     "acquire": lambda store, id, epoch: store.acquire(id),
     "append": lambda store, id, epoch: store.append([Batch(id, epoch, 2, ("two", "three"))]),
-    "forget": lambda store, id, epoch: store.forget(f"{id} other"),
+    "delete": lambda store, id, epoch: store.delete(f"{id} other"),
 }
 
 
