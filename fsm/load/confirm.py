@@ -21,6 +21,8 @@ __all__ = ["add_confirm", "check_confirm"]
 CONFIRMING = "confirming"
 _SECTION: Path = ("tools", "confirm")
 _LIMIT, _AT_MOST = 15.0, 30.0
+_OTHER = "other_answer"
+_OTHER_MEANS = "The user has said something that is not the yes that a call waits for."
 
 
 def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
@@ -121,6 +123,8 @@ def _words(parts: Parts) -> None:
     over = "No call waits for an answer of the user: does the turn wait for tools again?"
     parts.request("question_over", Trigger(is_=over), _SECTION)
     parts.user_typed(_SECTION)
+    if _model_owns_turns(parts):
+        parts.event(_OTHER, Trigger(is_=_OTHER_MEANS), _SECTION)
     for name, means in _FACTS.items():
         parts.fact(HOST, name, Fact(is_=means), _SECTION)
     parts.can_say(_SECTION)
@@ -141,9 +145,17 @@ def _other_words(parts: Parts, state: str) -> None:
         if any(_takes_words(row) for row in rows):
             ended = tuple(_ending(row) if _takes_words(row) else row for row in rows)
             parts.trigger(state, trigger, ended, _SECTION)
+    if parts.file.states[state].final:
+        return
     typed = on.get("user_typed", ()) or (Transition(),)
-    if not parts.file.states[state].final:
-        parts.trigger(state, "user_typed", tuple(map(_ending, typed)), _SECTION)
+    parts.trigger(state, "user_typed", tuple(map(_ending, typed)), _SECTION)
+    if _model_owns_turns(parts):
+        parts.trigger(state, _OTHER, (_ending(Transition()),), _SECTION)
+
+
+def _model_owns_turns(parts: Parts) -> bool:
+    """No turn is committed to the flow, so only the messages tell what the user has said."""
+    return parts.file.turn_detection == "realtime_llm"
 
 
 def _takes_words(row: Transition) -> bool:

@@ -33,7 +33,7 @@ class RealtimeReports:
 
         Posts `message_answered` if the model is already answering it. A model that owns its turns
         commits none, so its message is what a call that waits for a yes gets: posts `yes_said`, and
-        `user_typed` if it is none, in a flow that has them.
+        `other_answer` if it is none, in a flow that has them.
         """
         self._core.turns.message_added(id)
         self._user.transcript = text
@@ -42,7 +42,7 @@ class RealtimeReports:
         if agent is not None and agent.setup.overlaps and text:
             with core.host.about(text):
                 if not core.offer("yes_said", text=text, source="user_turn"):
-                    core.offer("user_typed")
+                    core.offer("other_answer")
 
     def answer_awaited(self) -> None:
         """A model with turn detection reports that the user has stopped speaking.

@@ -22,7 +22,7 @@ TRIGGERS = (
 
 OPTIONAL_TRIGGERS = (
     *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "user_typed"),
-    *("question_due", "question_over", "yes_said"),
+    *("question_due", "question_over", "yes_said", "other_answer"),
     *("voice_unrecognised", "audio_stopped", "audio_resumed"),
     *("interruption_detected", "backchannel_detected"),
 )

@@ -165,6 +165,10 @@ def test_a_tool_that_needs_a_yes_has_no_effect_before_it(
     assert len(work.begun) == runs
     assert all(at > 6.0 for at in work.begun)
     assert said(outcome)[-1] == ends
+    session: Any = stage.session
+    posted = {entry.trigger for entry in session.turn.journal}
+    assert "user_typed" not in posted
+    assert ("other_answer" in posted) == (answer == "no leave it")
     if not runs:
         assert "did not run" in told(model)[0]
 
