@@ -15,6 +15,7 @@ from .flow_parts import (
     AgentState,
     Condition,
     Confirm,
+    Correction,
     Fact,
     Migrates,
     Names,
@@ -45,6 +46,7 @@ __all__ = [
     "Always",
     "Condition",
     "Confirm",
+    "Correction",
     "Fact",
     "Flow",
     "LeadsTo",
@@ -199,7 +201,14 @@ class Flow:
     def named_tools(self) -> Names:
         """The tools that the flow names."""
         tools, facts = self.tools, (name for fact in self.facts.values() for name in fact.tools)
-        named = (*tools.by_name, *tools.once, *tools.tuning, *tools.confirm, *facts)
+        named = (
+            *tools.by_name,
+            *tools.once,
+            *tools.tuning,
+            *tools.confirm,
+            *tools.corrects,
+            *facts,
+        )
         return tuple(dict.fromkeys((*named, *self.migrates.tools.values())))
 
     @property

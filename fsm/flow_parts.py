@@ -13,6 +13,7 @@ from typing import Literal, NewType
 import attrs
 
 from .confirm import Condition, Confirm
+from .correction import Correction
 from .expect.expectation import Expectation
 from .fields import Names, Texts, doc, loaded, yaml_name
 
@@ -22,6 +23,7 @@ __all__ = [
     "AgentState",
     "Condition",
     "Confirm",
+    "Correction",
     "Fact",
     "Migrates",
     "Names",
@@ -289,6 +291,11 @@ class Tools:
     )
     confirm: Mapping[str, Confirm] = doc(
         "By tool: the user is asked before it runs, and it runs only after a yes.", factory=dict
+    )
+    corrects: Mapping[str, Correction] = doc(
+        "By tool: a newer call of it, made for something that the user has said later, replaces an "
+        "earlier one: that has no effect any more, and its result is not delivered.",
+        factory=dict,
     )
 
 

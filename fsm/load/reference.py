@@ -35,6 +35,7 @@ _TITLES = {
     "NotHeard": "A user who is not heard",
     "Rules": "The agenda",
     "Confirm": "A confirmation of a tool",
+    "Correction": "A correction of a call",
     "Condition": "A condition on an argument",
     "Migrates": "Sessions of earlier versions",
     "Assurance": "An assurance",

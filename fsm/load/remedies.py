@@ -122,6 +122,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "otherwise": "else then on_timeout no",
         }
     ),
+    "Correction": _words({"same": "arguments about key by when"}),
     "Condition": _words(
         {
             "above": "over gt more_than min",

@@ -18,7 +18,17 @@ from cattrs.gen import make_dict_structure_fn, override
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.expect import Expectation
-from turnfsm.fsm.flow import NEVER, Confirm, Migrates, Names, Scope, Seconds, Texts, yaml_name
+from turnfsm.fsm.flow import (
+    NEVER,
+    Confirm,
+    Correction,
+    Migrates,
+    Names,
+    Scope,
+    Seconds,
+    Texts,
+    yaml_name,
+)
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
@@ -46,6 +56,7 @@ _NOUNS = {
     "Hold": "the hold",
     "NotHeard": "the key 'not_heard'",
     "Confirm": "the confirmation",
+    "Correction": "the correction",
     "Condition": "the condition",
     "Migrates": "the key 'migrates'",
     "Assurance": "'never_silent'",
@@ -180,6 +191,7 @@ def _as_field(kind: Any, value: Any) -> str:
         NotHeard: "say",
         Button: "press",
         Confirm: "say",
+        Correction: "same",
         Migrates: "flow",
     }.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""

@@ -8,10 +8,11 @@ from typing import TypeVar, cast, get_args
 from turnfsm.fsm import FlowError, TurnfsmError
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.flow import Flow, Policy, Tools
+from turnfsm.fsm.source import Path
 from turnfsm.runtime.cut_off_call import CutOffCall
 
 __all__ = [
-    "check_questions",
+    "check_arguments",
     "is_once",
     "misspelt_tools",
     "on_interruption",
@@ -143,8 +144,9 @@ def is_once(name: str, tool: object, tools: Tools) -> bool:
     return name in tools.once or bool(_marked(tool, _ONCE))
 
 
-def check_questions(flow: Flow, tool: str, parameters: Collection[str]) -> None:
-    """Check that what the user is asked before a tool runs is about parameters that it has.
+def check_arguments(flow: Flow, tool: str, parameters: Collection[str]) -> None:
+    """Check that the flow names only parameters that a tool has: in what the user is asked before
+    it runs, and in what makes a call a correction.
 
     Args:
         flow: The flow, which may ask about this tool.
@@ -154,9 +156,14 @@ def check_questions(flow: Flow, tool: str, parameters: Collection[str]) -> None:
     Raises:
         FlowError: It has not. The error has the place in the file.
     """
-    if (confirm := flow.tools.confirm.get(tool)) is None:
-        return
-    for key, named in (("say", confirm.arguments), ("when", confirm.when)):
+    confirm, correction = flow.tools.confirm.get(tool), flow.tools.corrects.get(tool)
+    places: list[tuple[Path, Iterable[str]]] = []
+    if confirm is not None:
+        places += [(("confirm", tool, "say"), confirm.arguments)]
+        places += [(("confirm", tool, "when"), confirm.when)]
+    if correction is not None:
+        places += [(("corrects", tool, "same"), correction.same)]
+    for path, named in places:
         for name in named:
             if name in parameters:
                 continue
@@ -164,9 +171,9 @@ def check_questions(flow: Flow, tool: str, parameters: Collection[str]) -> None:
             remedy = near(name, parameters)
             if flow.source is None:
                 raise FlowError(f"{message}; {remedy}")
-            where = ("tools", "confirm", tool, key)
+            where: Path = ("tools", *path)
             at = flow.source.at(where, message, remedy, code="unknown-parameter")
-            if key == "when":
+            if path[-1] == "when":
                 at = flow.source.at_key((*where, name), message, remedy, code=at.code)
             raise FlowError(at.render(), [at])
 

@@ -44,6 +44,8 @@ _WHY = {
     "stopped": "the application interrupted the turn before the user had said yes",
     "agent_left": "the conversation moved on before the user had said yes",
 }
+REPLACED = "the newer call {call} has replaced this one"
+_OUTDATED = "{output}\nThis is out of date: {why}. Mention it only if it has changed something."
 _OTHERWISE = "the turn was interrupted before the user had said yes"
 _BY_WORDS = ("unblocked", "objected")
 """The triggers that end a call because the user did not say yes."""
@@ -65,6 +67,7 @@ class ToolCall:
         step_hands_over: It was the last call of its step, and a call of the step has returned an
             agent.
         waits: It waits to learn whether the user objects.
+        replaced_by: The newer call that corrects it.
         confirm: What the user is asked before the tool runs; None if it runs at once.
         refused: What the model reads if the user did not say yes, else None.
         refused_by: The trigger by which the call has ended then.
@@ -82,6 +85,7 @@ class ToolCall:
     was_cancelled: bool = False
     step_hands_over: bool = False
     waits: bool = False
+    replaced_by: str | None = None
     confirm: Confirm | None = None
     refused: str | None = None
     refused_by: str | None = None
@@ -142,7 +146,21 @@ class ToolCall:
             return None
         if self.refused is not None:
             return self.refused
+        if self.replaced_by is not None:
+            return f"cancelled: {self._replaced}"
         return CANCELLED_WITH_TURN if self._ends_with_turn else CANCELLED
+
+    @property
+    def _replaced(self) -> str:
+        return REPLACED.format(call=self.replaced_by)
+
+    def output_of(self, output: str, failed: bool) -> str:
+        """What the model reads of an output of the call, or of the error that it has raised."""
+        if (said := self.cancellation) is not None:
+            return said
+        if self.replaced_by is None or failed or not output:
+            return output
+        return _OUTDATED.format(output=output, why=self._replaced)
 
     @property
     def _ends_with_turn(self) -> bool:
@@ -159,7 +177,8 @@ class ToolCall:
         for action in verdict.actions:
             if action == "refuse_tool":
                 self.refused_by = trigger
-                self.refused = NOT_CONFIRMED + (self.refused or _WHY.get(trigger, _OTHERWISE))
+                why = self._replaced if self.replaced_by else _WHY.get(trigger, _OTHERWISE)
+                self.refused = NOT_CONFIRMED + (self.refused or why)
             if action not in _SAID:
                 getattr(self, action)()
         return verdict
@@ -172,7 +191,22 @@ class ToolCall:
     def refusal_of_effect(self) -> str | None:
         """None if the tool may carry out its side effect now; otherwise the output for the
         model."""
-        return None if self.post("commit_point") else _said(self.post("effect_refused"))
+        if self.post("commit_point"):
+            return None
+        said = _said(self.post("effect_refused"))
+        replaced = said == NOTHING_DONE and self.replaced_by is not None
+        return f"{self._replaced}: nothing was done" if replaced else said
+
+    def replace(self, newer: str) -> bool:
+        """A newer call corrects this one. Returns whether it replaces it."""
+        machine = self.entry.machine
+        if machine.final:  # nothing is left but to deliver it
+            if not machine.holds("past_commit_point"):
+                self.replaced_by = newer
+        elif self.ask("correction"):
+            self.replaced_by = newer
+            self.post("correction", by=newer)
+        return self.replaced_by == newer
 
     def cut_wait(self) -> str | None:
         """The output for the model if an objection ends a wait of the tool, else None."""
@@ -225,6 +259,8 @@ class ToolCall:
 
     def moot(self) -> str | None:
         """Why the result need not be delivered; None if it must be."""
+        if self.replaced_by is not None:
+            return self._replaced
         if self.cancellation is not None and self._ends_with_turn:
             return "it was cancelled with its turn"
         if self.refused_by in _BY_WORDS:
@@ -256,6 +292,9 @@ class ToolCall:
     def refuse_tool(self) -> None:
         """Let the call end; `refused` says why."""
         self._decided.set()
+
+    def drop_result(self) -> None:
+        """Deliver no result. `ToolCalls` takes it off the agenda, with the reason of `moot`."""
 
     def hold_turn(self) -> None:
         self.speech.hold(True)

@@ -86,6 +86,7 @@ class ToolCalls(OpenCalls):
         call.confirm = self.confirmation(name, arguments)
         self._log.add(CallMade(call_id, speech.id))
         call.post("started")
+        self._correct_earlier(call)
         if speech.interrupted:
             self.turn.post("speech_interrupted", speech=speech.id)
         else:
@@ -423,6 +424,18 @@ class ToolCalls(OpenCalls):
             self._answer([call for call in self._in(("detached",)) if call.speech is speech])
 
     # -- inside
+
+    def _correct_earlier(self, newer: ToolCall) -> None:
+        """The call corrects earlier ones, as the flow declares. Calls of one reply correct none of
+        each other: the user has said nothing in between."""
+        if (correction := self._policies.corrects.get(newer.name)) is None:
+            return
+        for call in tuple(self._calls.values()):
+            if call.name != newer.name or call.speech is newer.speech:
+                continue
+            if correction.applies(call.arguments, newer.arguments) and call.replace(newer.id):
+                self._log.add(ResultMoot(call.id, call.moot() or ""))
+        self.forget_settled()
 
     def _ready(self, call: ToolCall) -> None:
         """The result of a call has arrived. Decide whether it must be delivered."""

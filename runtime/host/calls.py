@@ -195,6 +195,9 @@ class Calls:
         if call.ended:
             return
         conductor, tools = self.host.conductor, self.host.conductor.tools
+        made = tools.get(call.id)
+        if made is not None and made.replaced_by is not None and how == "result" and result:
+            result = output = made.output_of(output or str(result), failed=False)
         call.ended, call.result, call.deliver = True, result, bool(result) and deliver
         call.late = tools.was_answered(call.id)
         if call.late:
@@ -267,7 +270,8 @@ class Calls:
         """The tool has ended. Its result may still come."""
         made = self.host.conductor.tools.get(call.id)
         if task.cancelled():
-            said = made.cancellation if made is not None and made.turn_over else why
+            ours = made is not None and (made.turn_over or made.replaced_by is not None)
+            said = made.cancellation if made is not None and ours else why
             await self.settle(call, "cancelled", said or CANCELLED)
         elif isinstance(error := task.exception(), SpeechInterrupted):
             await self.settle(call, "error", str(error))

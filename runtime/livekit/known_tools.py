@@ -12,9 +12,9 @@ from livekit.agents.llm.utils import build_legacy_openai_schema
 
 from turnfsm.fsm import HostError
 from turnfsm.fsm.flow import Flow, Names
-from turnfsm.runtime.conversation.policies import check_questions, misspelt_tools
+from turnfsm.runtime.conversation.policies import check_arguments, misspelt_tools
 
-__all__ = ["check_questions_about", "parameters_of", "warn_of_misspelt_tools"]
+__all__ = ["check_arguments_of", "parameters_of", "warn_of_misspelt_tools"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -41,23 +41,23 @@ def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
         )
 
 
-def check_questions_about(flow: Flow, given: Iterable[Any]) -> None:
-    """Check what the flow asks the user before tools run.
+def check_arguments_of(flow: Flow, given: Iterable[Any]) -> None:
+    """Check what the flow says of the arguments of tools.
 
     Args:
         flow: The flow.
         given: The tools of the session and of its first agent.
 
     Raises:
-        FlowError: A question or a condition names a parameter that its tool does not have.
+        FlowError: It names a parameter that its tool does not have.
         HostError: A tool cannot wait for a yes.
     """
-    if flow.tools.confirm:
+    if flow.tools.confirm or flow.tools.corrects:
         for toolset in llm.ToolContext(list(given)).toolsets:
             _check_executor(flow, toolset)
         for name, tool in llm.ToolContext(list(given)).function_tools.items():
             if (parameters := parameters_of(tool)) is not None:
-                check_questions(flow, name, parameters)
+                check_arguments(flow, name, parameters)
 
 
 def _check_executor(flow: Flow, toolset: llm.Toolset) -> None:

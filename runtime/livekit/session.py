@@ -38,7 +38,7 @@ from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
 from .button import Button
-from .known_tools import check_questions_about, parameters_of, warn_of_misspelt_tools
+from .known_tools import check_arguments_of, parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .missing import require_livekit
 from .observers import Observers
@@ -260,7 +260,7 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
         """
         tools = [*self.tools, *agent.tools]
         warn_of_misspelt_tools(self._turn.flow.named_tools, tools)
-        check_questions_about(self._turn.flow, tools)
+        check_arguments_of(self._turn.flow, tools)
         require_turn_detection(self._flow, self, agent)
         self._custom.check_agent(agent)
         if self._turn.closed:

@@ -17,7 +17,7 @@ from livekit.agents import function_tool
 
 from turnfsm import Flow
 from turnfsm.check import check_flow
-from turnfsm.livekit import TurnSession
+from turnfsm.livekit import TurnContext, TurnSession
 from turnfsm.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")
@@ -354,3 +354,23 @@ def test_money_is_transferred_only_after_a_yes(answer: str, transferred: list[in
     outcome = play("careful_bank", user, 14.0, llm=model, tools=[transfer_money])
     assert said(outcome)[0] == "Shall I transfer 500 euros?", outcome.timeline()
     assert done == transferred
+
+
+def test_a_caller_who_changes_their_mind_pays_once() -> None:
+    done: list[int] = []
+
+    @function_tool
+    async def transfer_money(ctx: TurnContext, to: str, amount: int) -> str:
+        """Transfer money."""
+        await asyncio.sleep(4.0)
+        await ctx.commit_point()
+        done.append(amount)
+        return "transferred"
+
+    calls = {
+        said: Reply(calls=Call("transfer_money", {"to": "Kim", "amount": amount}))
+        for said, amount in (("fifty", 50), ("sixty", 60))
+    }
+    user = ScriptedUser().says("send Kim fifty", at=1.0).says("no sixty", at=4.0)
+    outcome = play("flexible_clerk", user, 16.0, llm=ScriptedLLM(calls), tools=[transfer_money])
+    assert done == [60], outcome.timeline()

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
+from flow_text import parsed
 from pipecat.frames import frames as f
 from pipecat_stage import Stage, brief
 
@@ -332,3 +333,24 @@ def test_a_function_that_is_registered_without_the_governor_is_named(
     assert stage.heard == ANSWER
     assert brief(stage.requests[-1])[0] == "user: hello there"
     assert "register it with governor.register_function(llm, 'look_up', ...)" in caplog.text
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_newer_call_replaces_the_one_that_the_user_has_corrected(commits: bool) -> None:
+    def model(messages: Messages) -> Says:
+        last = str(messages[-1].get("content"))
+        if last.startswith("The result of"):
+            return Says(LATE)
+        if messages[-1].get("role") == "user":
+            return Says(calls=(("book", {"day": "Thu" if "thursday" in last else "Tue"}),))
+        return Says("It is booked.")
+
+    flow = parsed("flow: inn\nextends: turn\ntools: {corrects: {book: {}}}\n")
+    tools = {"book": Tool(5.0, "booked", commits=commits)}
+    script = says((0.0, "a table on tuesday"), (3.0, "no on thursday"))
+    stage = Stage(model, tools, flow=flow).play(script)
+    assert stage.heard == "It is booked."
+    assert len(stage.effects) == (1 if commits else 2)
+    reads = "nothing was done" if commits else "This is out of date: the newer call"
+    assert shows(stage.context.messages, reads)
+    assert not any(shows(request, "The result of") for request in stage.requests)

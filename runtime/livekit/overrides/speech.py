@@ -122,8 +122,9 @@ class GovernedHandle(SpeechHandle):
         outputs = [item for item in items if item.type == "function_call_output"]
         for output in outputs:  # LiveKit gives a call that was cancelled an empty output
             call = self._conductor.tools.get(output.call_id)
-            if call is not None and (said := call.cancellation) is not None:
-                output.output, output.is_error = said, True
+            if call is not None:
+                output.output = call.output_of(output.output, output.is_error)
+                output.is_error |= call.cancellation is not None
         super()._item_added(items)
         # A handoff has no text; after an interruption LiveKit still has to report its outcome.
         results = [item for item in outputs if item.output or not self.interrupted]

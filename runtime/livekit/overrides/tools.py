@@ -238,6 +238,9 @@ class GovernedExecutor(_ToolExecutor):
         # agenda like any late result, or need not be delivered.
         outputs = [item for item in items if item.type == "function_call_output"]
         call = ctx.function_call
+        if (made := self._conductor.tools.get(call.call_id)) is not None:
+            for output in outputs:
+                output.output = made.output_of(output.output, output.is_error)
         if not self._conductor.tools.was_answered(call.call_id):
             await super()._enqueue_reply(ctx, items, **how)
             ctx.session.show_to_next(items)

@@ -1,0 +1,44 @@
+"""Calls that a newer call of the same tool replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from .fields import Names, doc
+
+__all__ = ["Correction"]
+
+
+@attrs.frozen
+class Correction:
+    """Which newer call of a tool corrects an earlier one.
+
+    Attributes:
+        same: The arguments that are the same in both.
+
+    Example:
+        >>> correction = Correction(("guest",))
+        >>> tuesday, thursday = {"guest": "Kim", "day": "Tue"}, {"guest": "Kim", "day": "Thu"}
+        >>> correction.applies(tuesday, thursday), correction.applies(tuesday, tuesday)
+        (True, False)
+        >>> correction.applies(tuesday, {"guest": "Lee", "day": "Tue"})
+        False
+    """
+
+    same: Names = doc(
+        "Arguments that must be the same in both calls: what they are about. Another argument "
+        "must differ. Without this key any other arguments correct an earlier call.",
+        default=(),
+    )
+
+    def applies(self, earlier: Mapping[str, object], newer: Mapping[str, object]) -> bool:
+        """Whether a call with the newer arguments corrects one with the earlier ones."""
+        if earlier == newer:
+            return False
+        return all(_plain(earlier.get(name)) == _plain(newer.get(name)) for name in self.same)
+
+
+def _plain(value: object) -> object:
+    return " ".join(value.split()).casefold() if isinstance(value, str) else value
