@@ -10,7 +10,7 @@ ARGS   ?=
 OLDEST ?= 1.8.7
 NEXT ?= 2.0.0b1
 PYTHONS ?= python3.11 python3.13
-OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py)
+OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py input_required.py)
 
 # Modules are compiled once, not in each of the many processes of the tests.
 export PYTHONDONTWRITEBYTECODE :=

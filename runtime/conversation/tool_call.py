@@ -62,6 +62,7 @@ class ToolCall:
         speech: Its speech.
         agent: The agent that made it.
         has_output: It has a result that the user may want to hear.
+        awaits_input: It has ended with a question to the user, and the user has not answered.
         silent: The tool or the application wants no reply to that.
         was_cancelled: It was cancelled. Its end is reported later.
         step_hands_over: It was the last call of its step, and a call of the step has returned an
@@ -81,6 +82,7 @@ class ToolCall:
     _floor: Floor
     _talks_over: Callable[[Agent], bool]
     has_output: bool = False
+    awaits_input: bool = False
     silent: bool = False
     was_cancelled: bool = False
     step_hands_over: bool = False

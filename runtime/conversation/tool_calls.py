@@ -250,6 +250,21 @@ class ToolCalls(OpenCalls):
         if (call := self._calls.get(call_id)) is not None:
             call.silent = True
 
+    def awaits_input(self, call_id: str, question: str) -> None:
+        """The tool has asked the user, and the next message is its output. It stays on the agenda
+        until then. Posts nothing."""
+        if (call := self._calls.get(call_id)) is not None:
+            call.awaits_input = True
+            self.turn.note("input_required", call=call_id, question=question)
+
+    def input_given(self) -> None:
+        """A message of the user is in the conversation. Posts nothing: the reply to it also answers
+        what tools have asked."""
+        for call in [call for call in self._calls.values() if call.awaits_input]:
+            call.awaits_input = False
+            self._log.add(ResultMoot(call.id, "the user has answered its question"))
+        self.forget_settled()
+
     def returned_agent(self, call_id: str) -> None:
         """The tool has returned an agent, but its end is not reported yet. Posts nothing."""
         self._ledger.returned_agent(call_id)
@@ -439,7 +454,7 @@ class ToolCalls(OpenCalls):
 
     def _ready(self, call: ToolCall) -> None:
         """The result of a call has arrived. Decide whether it must be delivered."""
-        if call.gave_update:
+        if call.gave_update or call.awaits_input:
             return  # the result follows
         if (reason := call.moot()) is not None:
             self._log.add(ResultMoot(call.id, reason))

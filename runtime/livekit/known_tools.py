@@ -52,12 +52,26 @@ def check_arguments_of(flow: Flow, given: Iterable[Any]) -> None:
         FlowError: It names a parameter that its tool does not have.
         HostError: A tool cannot wait for a yes.
     """
+    _warn_of_approvals(flow, given)
     if flow.tools.confirm or flow.tools.corrects:
         for toolset in llm.ToolContext(list(given)).toolsets:
             _check_executor(flow, toolset)
         for name, tool in llm.ToolContext(list(given)).function_tools.items():
             if (parameters := parameters_of(tool)) is not None:
                 check_arguments(flow, name, parameters)
+
+
+def _warn_of_approvals(flow: Flow, given: Iterable[Any]) -> None:
+    """In livekit-agents 2.0 a tool may have `requires_approval`."""
+    for name, tool in llm.ToolContext(list(given)).function_tools.items():
+        if getattr(tool.info, "requires_approval", False) and name not in flow.tools.confirm:
+            logger.warning(
+                "%s has requires_approval, and the flow does not ask about it: LiveKit asks, the "
+                "model judges the answer, and nothing is proved; "
+                'write tools: {confirm: {%s: {say: "..."}}}',
+                name,
+                name,
+            )
 
 
 def _check_executor(flow: Flow, toolset: llm.Toolset) -> None:

@@ -73,6 +73,7 @@ class Reports:
             text = arg.item.text_content or ""
             self._conductor.turn.note("message", role=arg.item.role, text=text)
             if arg.item.role == "user":
+                self._conductor.tools.input_given()
                 self._conductor.realtime.message_added(arg.item.id, text)
 
     def _calls_executed(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:

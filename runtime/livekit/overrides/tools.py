@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from livekit.agents import AgentTask, ToolError, llm
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _is_transition: Any = getattr(llm.tool_context, "is_transition", lambda _: False)
+_approval_scope: Any = getattr(llm.tool_context, "approval_scope", None)
 
 NOT_RUN_AGAIN = "This is the result of the identical call {call}. The tool did not run again."
 ENDED = "The identical call {call} has ended. The tool did not run again."
@@ -177,6 +180,7 @@ class GovernedExecutor(_ToolExecutor):
             refused = await self._until_allowed(run_ctx, activity, tool)
             if refused is not None:
                 return refused
+            how["tool"] = _approved(how["tool"], call)
         if (why := await self._conductor.requests.before_call(call.call_id, *made)) is not None:
             raise ToolError(why)
         try:
@@ -188,7 +192,9 @@ class GovernedExecutor(_ToolExecutor):
             self._conductor.tools.cancelled(call.call_id)
         if hands_over(value):
             tools.returned_agent(call.call_id)
-        if _is_silent(without_agent(value), activity and activity.agent):
+        if type(value).__name__ == "InputRequired":
+            tools.awaits_input(call.call_id, value.question)
+        elif _is_silent(without_agent(value), activity and activity.agent):
             tools.wants_no_reply(call.call_id)
         if running is not None and running.exe_task.done() and self._conductor.keeping is not None:
             await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
@@ -298,6 +304,20 @@ class GovernedExecutor(_ToolExecutor):
         for call, task in tuple(self._running_tasks.items()):
             if task.exe_task is asyncio.current_task():
                 del self._running_tasks[call]
+
+
+def _approved(tool: Any, call: llm.FunctionCall) -> Any:
+    """The same tool without LiveKit's own question: the user has said yes to that of the flow. Only
+    in livekit-agents 2.0 a tool has `requires_approval`."""
+    if not getattr(tool.info, "requires_approval", False):
+        return tool
+
+    @functools.wraps(tool)
+    async def run(*args: Any, **named: Any) -> Any:
+        with _approval_scope(call, True):
+            return await tool(*args, **named)
+
+    return llm.FunctionTool(run, replace(tool.info, requires_approval=False))
 
 
 def _is_silent(value: Any, agent: object) -> bool:
