@@ -13,6 +13,7 @@ from livekit.agents.voice.events import FunctionToolsExecutedEvent
 
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import End
+from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.store.keeping import Keeping
@@ -26,6 +27,7 @@ from .overrides import (
     govern,
     own_id,
     refuse_handoff,
+    report_result,
     returned,
     running_call,
 )
@@ -118,6 +120,8 @@ class Reports:
                 tools.reported(update.call_id)  # otherwise it is our own answer
         elif update.type == "tool_call_ended":
             how = _HOW.get(update.status, "cancelled")
+            if how == "result" and tools.was_answered(update.call_id):
+                self._ended_without_result(update.call_id)
             tools.ended(
                 update.call_id,
                 how,
@@ -127,6 +131,14 @@ class Reports:
             )
             if self._keeping is not None:
                 self._keeping.call_ended()
+
+    def _ended_without_result(self, call_id: str) -> None:
+        # The tool has returned None after the call was answered; 2.0 adds no output for that.
+        made = self._ledger[call_id]
+        call = llm.FunctionCall(call_id=call_id, name=made.name, arguments=made.arguments)
+        nothing = llm.FunctionCallOutput(call_id=call_id, name=made.name, output="", is_error=False)
+        report_result(self._session, call, nothing)
+        self._conductor.tools.late_result(Result(call_id, empty=True))
 
     def _stop_unless_confirmed(self, call_id: str) -> None:
         # An executor of LiveKit's own runs the tool, and does not wait. Nothing of it has run yet.

@@ -14,7 +14,7 @@ from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern, own_id
-from .tools import TurnContext, cancel_call, returned, running_call
+from .tools import TurnContext, cancel_call, report_result, returned, running_call
 
 __all__ = [
     "LEFT_OUT",
@@ -35,6 +35,7 @@ __all__ = [
     "govern",
     "own_id",
     "refuse_handoff",
+    "report_result",
     "returned",
     "running_call",
     "turn_of",
