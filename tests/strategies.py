@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import yaml
+from flow_tree import flow_tree
 from hypothesis import strategies as st
 
 from turnfsm.fsm.flow import (
@@ -23,7 +24,6 @@ from turnfsm.fsm.flow import (
     Transition,
     Trigger,
 )
-from turnfsm.fsm.interop.tree import flow_tree
 
 __all__ = ["flow_to_yaml", "flows"]
 

@@ -142,14 +142,6 @@ def _summary(audits: list[Audit]) -> list[str]:
 def _plain(file: Path, judged: Audit) -> dict[str, object]:
     import attrs
 
-    return {
-        "file": str(file),
-        "of": judged.of,
-        "findings": [attrs.asdict(finding) for finding in judged.findings],
-        "broken": list(judged.broken),
-        "properties": list(judged.properties),
-        "unjudged": list(judged.unjudged),
-        "silences": [attrs.asdict(gap) for gap in judged.silences],
-        "panel": attrs.asdict(judged.panel),
-        "scores": dict(judged.scores),
-    }
+    whole = attrs.asdict(judged, filter=lambda field, _: field.name not in ("ticks", "spans"))
+    panel, properties = attrs.asdict(judged.panel), judged.properties
+    return {"file": str(file), **whole, "properties": properties, "panel": panel}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 
-Target = Literal["transitions", "xstate", "promela", "json"]
+Target = Literal["transitions", "xstate", "promela"]
 
 
 def export(
@@ -26,7 +26,7 @@ def export(
         typer.Option(
             help="transitions: JSON, the arguments of its Machine. xstate: JSON, what "
             "createMachine takes, or a module if FILE ends in .js or .mjs. promela: a model for "
-            "Spin, with the properties of the flow. json: the flow itself."
+            "Spin, with the properties of the flow."
         ),
     ],
     output: Annotated[
@@ -55,13 +55,9 @@ def _text(flow: Flow, to: Target, output: Path | None) -> str:
 
         module = output is not None and output.suffix in {".js", ".mjs"}
         return xstate_module(flow) if module else _json(to_xstate(flow))
-    if to == "transitions":
-        from turnfsm.fsm.interop.machine_out import transitions_config
+    from turnfsm.fsm.interop.machine_out import transitions_config
 
-        return _json(transitions_config(flow))
-    from turnfsm.fsm.interop.tree import flow_tree
-
-    return _json(flow_tree(flow))
+    return _json(transitions_config(flow))
 
 
 def _json(tree: object) -> str:

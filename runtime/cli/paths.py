@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import attrs
 import typer
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ def paths(
     if format == "text":
         print(_text(found))
     elif format == "json":
-        print(json.dumps(_plain(found), indent=2, ensure_ascii=False))
+        print(json.dumps(attrs.asdict(found), indent=2, ensure_ascii=False))
     else:
         import yaml
 
-        print(yaml.safe_dump(_plain(found), sort_keys=False, allow_unicode=True), end="")
+        print(yaml.safe_dump(attrs.asdict(found), sort_keys=False, allow_unicode=True), end="")
 
 
 def _run(flow: Flow, where: Where) -> None:
@@ -105,31 +106,3 @@ def _line(step: PathStep) -> str:
     does = f" / {', '.join(step.actions)}" if step.actions else ""
     came = f"-> {step.state}" if step.verdict == "taken" else f"refused ({step.verdict})"
     return f"{what}{of}{asked} {came}{does}"
-
-
-def _plain(found: Cover) -> dict[str, Any]:
-    paths = []
-    for path in found.paths:
-        timers = dict(path.timers) if path.timers else {}
-        steps = [_step(step) for step in path.steps]
-        paths.append({"covers": list(path.covers), "timers": timers, "steps": steps})
-    return {
-        "flow": found.flow,
-        "paths": paths,
-        "unreachable": list(found.unreachable),
-    }
-
-
-def _step(step: PathStep) -> dict[str, Any]:
-    named: dict[str, Any] = {
-        "timer" if step.timer else "trigger": step.trigger,
-        "of": step.of,
-        "host_facts": dict(step.host_facts),
-        "verdict": step.verdict,
-        "row": step.row,
-        "state": step.state,
-        "facts": list(step.facts),
-        "actions": list(step.actions),
-    }
-    always = {"verdict", "state", "facts"}
-    return {key: value for key, value in named.items() if value or key in always}

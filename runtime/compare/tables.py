@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
 from turnfsm.runtime.testing.heard import Heard
 
 from .host import Compared, FailureClass, Host, Side
@@ -135,5 +137,4 @@ def _object(row: Compared) -> dict[str, object]:
 
 
 def _side(side: Side) -> dict[str, object]:
-    heard = [{"start": h.start, "end": h.end, "text": h.text} for h in side.heard]
-    return {"right": side.right, "problems": list(side.problems), "heard": heard}
+    return {"right": side.right, **attrs.asdict(side)}

@@ -88,7 +88,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 PRINTERS = [
-    *("--help", "matrix turn", "check session", "export session --to json"),
+    *("--help", "matrix turn", "check session", "export session --to xstate"),
     *("report {journal}", "why {journal}", "audit {journal}", "log {journal}"),
 ]
 
@@ -128,7 +128,7 @@ def test_a_flow_with_words_of_any_script_is_exported_in_ascii(tmp_path: Path) ->
     flow = tmp_path / "flow.yaml"
     flow.write_text('flow: a\nis: "größer → 😀"\ninitial: b\nstates: {b: {}}\n', encoding="utf-8")
     wide, narrow = (
-        start("export", str(flow), "--to", "json", encoding=encoding)
+        start("export", str(flow), "--to", "xstate", encoding=encoding)
         for encoding in ("utf-8", "ascii")
     )
     assert json.loads(narrow.stdout.decode("ascii")) == json.loads(wide.stdout.decode("utf-8"))
@@ -178,7 +178,7 @@ def test_a_demo_on_a_disk_that_fills_keeps_what_fits(tmp_path: Path) -> None:
 
 
 WRITERS = {
-    "export": ("export session --to json", "a.json"),
+    "export": ("export session --to xstate", "a.json"),
     "render": ("render session", "a.svg"),
     "report": ("report {journal}", "a.txt"),
     "timeline": ("timeline {journal}", "a.svg"),
