@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregator,
     LLMUserAggregator,
     LLMUserAggregatorParams,
 )
 from pipecat.processors.frame_processor import FrameProcessor
-from pipecat.services.ai_service import AIService
 from pipecat.services.llm_service import FunctionCallParams, LLMService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
-from pipecat.turns.user_turn_strategies import (
-    FilterIncompleteUserTurnStrategies,
-    UserTurnStrategies,
-)
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.fsm import Flow, HostError, TurnfsmError, load_flow
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
@@ -40,6 +37,7 @@ from .agent import AgentStateChanged
 from .calls import Handler
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 from .output import Tap
+from .refusals import check_order, check_part, refuse_realtime, refuse_verdicts_of_the_model
 from .session import PipecatSession
 from .sources import Part, check_flow, check_parts
 from .strategies import Ends, governed
@@ -140,7 +138,7 @@ class TurnGovernor:
         """The user aggregator's parameters, with strategies that ask the flow."""
         self._once("user")
         params = params or LLMUserAggregatorParams()
-        _refuse_verdicts_of_the_model(params)
+        refuse_verdicts_of_the_model(params)
         self._recommends = params.user_turn_strategies is None
         self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
         own = params.user_turn_strategies or UserTurnStrategies()
@@ -158,18 +156,15 @@ class TurnGovernor:
         out: list[FrameProcessor] = []
         for one in processors:
             out.append(one)
-            inside = [*_inside(one)]
-            _refuse_inside(one, inside)
-            if self._recommends:
-                for service in (one, *inside):
-                    _refuse_recommended(service)
+            check_part(one, adopts=self._recommends)
             if isinstance(one, LLMUserAggregator):
                 agent.context = one.context
                 out.append(AskGate(session))
-            elif isinstance(one, LLMService):
+            elif isinstance(one, LLMService | LLMSwitcher):
                 self._once("model")
-                _refuse_realtime(one)
-                self._check_confirmed(one)
+                for llm in one.llms if isinstance(one, LLMSwitcher) else [one]:
+                    refuse_realtime(llm)
+                    self._check_confirmed(llm)
                 out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
@@ -177,7 +172,7 @@ class TurnGovernor:
             elif isinstance(one, LLMAssistantAggregator):
                 self._once("assistant")
                 out.append(TailGate(agent, self._tap, self._flow))
-        _check_order(out)
+        check_order(out)
         check_parts(self._flow, self._governed)
         return out
 
@@ -193,7 +188,7 @@ class TurnGovernor:
 
     def register_function(
         self,
-        llm: LLMService[Any],
+        llm: LLMService[Any] | LLMSwitcher[Any],
         name: str | None,
         handler: Handler,
         *,
@@ -203,7 +198,7 @@ class TurnGovernor:
         """Register a function whose calls the flow governs. Replaces `llm.register_function`.
 
         Args:
-            llm: The LLM service of the pipeline.
+            llm: The LLM service of the pipeline, or its `LLMSwitcher`.
             name: The function's name; None for all functions without their own handler.
             handler: Takes `FunctionCallParams`, and calls their `result_callback`.
             cancel_on_interruption: True: the policy ``cancel``. False: ``detach``. By default the
@@ -307,59 +302,3 @@ class TurnGovernor:
                 "one LLM service: make another TurnGovernor for another pipeline"
             )
         self._governed.add(part)
-
-
-def _refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
-    own = params.user_turn_strategies
-    if params.filter_incomplete_user_turns or isinstance(own, FilterIncompleteUserTurnStrategies):
-        raise HostError(
-            "FilterIncompleteUserTurnStrategies lets the model decide whether the user's turn is "
-            "complete, after it was asked; a flow commits the turn before. Use a stop strategy "
-            "that decides first, such as TurnAnalyzerUserTurnStopStrategy"
-        )
-
-
-def _refuse_recommended(one: FrameProcessor) -> None:
-    """Pipecat adopts them at the start, when the flow could not be asked any more."""
-    metadata = one.service_metadata_frame() if isinstance(one, AIService) else None
-    if metadata is not None and (own := metadata.user_turn_strategies) is not None:
-        raise HostError(
-            f"{one.name} finds the turns of the user itself, which Pipecat would adopt without the "
-            "flow; pass its strategies to the governor: governor.user(LLMUserAggregatorParams("
-            f"user_turn_strategies={type(own).__name__}()))"
-        )
-
-
-def _inside(one: FrameProcessor) -> Iterator[FrameProcessor]:
-    for inner in one.processors:
-        yield inner
-        yield from _inside(inner)
-
-
-def _refuse_inside(one: FrameProcessor, inside: Sequence[FrameProcessor]) -> None:
-    kinds = (LLMUserAggregator, LLMService, BaseOutputTransport, LLMAssistantAggregator)
-    if found := [inner.name for inner in inside if isinstance(inner, kinds)]:
-        raise HostError(
-            f"{found[0]} is inside {one.name}, and a governor puts its gates only between the "
-            "processors that it is given; write it into the list of governor.processors([...]), "
-            "and leave in parallel pipelines what neither answers nor plays"
-        )
-
-
-def _refuse_realtime(llm: LLMService[Any]) -> None:
-    if llm.service_metadata_frame().is_realtime_service:
-        raise HostError(
-            f"{llm.name} hears the user itself, and such services are not governed on Pipecat: "
-            "nothing would post final_transcript and turn_committed before it answers; use an LLM "
-            "service with text, an STT and a TTS"
-        )
-
-
-def _check_order(processors: Sequence[FrameProcessor]) -> None:
-    kinds = (AskGate, ModelGate, HeardGate, TailGate)
-    found = [kind for one in processors for kind in kinds if isinstance(one, kind)]
-    if found != sorted(found, key=kinds.index):
-        raise HostError(
-            "the processors are in another order than Pipecat needs them in; write: user "
-            "aggregator, LLM service, TTS service, transport.output(), assistant aggregator"
-        )

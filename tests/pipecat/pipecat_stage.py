@@ -19,6 +19,7 @@ class Stage(kit.Stage):
 
     Args:
         mutes: The application's mute strategies.
+        idle: Pipecat's `user_idle_timeout`.
 
     Attributes:
         schedule: The seed of the order in which tasks run that are ready at the same time; None for
@@ -31,9 +32,11 @@ class Stage(kit.Stage):
         self,
         *args: Any,
         mutes: Sequence[BaseUserMuteStrategy] = (),
+        idle: float = 0.0,
         **options: Any,
     ) -> None:
-        super().__init__(*args, user=lambda: {"user_mute_strategies": list(mutes)}, **options)
+        user = {"user_mute_strategies": list(mutes), "user_idle_timeout": idle}
+        super().__init__(*args, user=lambda: user, **options)
 
     def play(self, script: Script, *, seconds: float = 30.0) -> "Stage":
         """Play a conversation of so many seconds."""

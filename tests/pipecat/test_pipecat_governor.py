@@ -14,6 +14,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames import frames as f
+from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -23,9 +24,17 @@ from pipecat.processors.aggregators.llm_response_universal import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.ai_service import AIService
+from pipecat.services.openai.live.llm import OpenAILiveLLMService
+from pipecat.services.openai.realtime.events import (
+    AudioConfiguration,
+    AudioInput,
+    SessionProperties,
+)
+from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import BaseUserTurnStartStrategy
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_processor import UserTurnProcessor
 from pipecat.turns.user_turn_strategies import (
     ExternalUserTurnStrategies,
     FilterIncompleteUserTurnStrategies,
@@ -130,15 +139,50 @@ def test_a_second_model_is_refused() -> None:
         governor.processors(parts)
 
 
-def test_a_service_that_hears_the_user_itself_is_refused() -> None:
-    class Realtime(ScriptedModel):
-        def service_metadata_frame(self) -> f.LLMServiceMetadataFrame:
-            return f.LLMServiceMetadataFrame(service_name=self.name, is_realtime_service=True)
+def _openai_without_vad() -> OpenAIRealtimeLLMService:
+    manual = SessionProperties(audio=AudioConfiguration(input=AudioInput(turn_detection=False)))
+    settings = OpenAIRealtimeLLMService.Settings(session_properties=manual)
+    return OpenAIRealtimeLLMService(api_key="none", settings=settings)
 
+
+def _gemini(vad_is_off: bool) -> FrameProcessor:
+    gemini = pytest.importorskip("pipecat.services.google.gemini_live.llm", exc_type=ImportError)
+    vad = gemini.GeminiVADParams(disabled=vad_is_off)
+    settings = gemini.GeminiLiveLLMService.Settings(vad=vad)
+    return gemini.GeminiLiveLLMService(api_key="none", settings=settings)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: OpenAIRealtimeLLMService(api_key="none"),
+        _openai_without_vad,
+        lambda: OpenAILiveLLMService(api_key="none"),
+        lambda: _gemini(False),
+        lambda: _gemini(True),
+        lambda: LLMSwitcher([ScriptedModel(lambda messages: Says()), _openai_without_vad()]),
+    ],
+    ids=["openai", "openai, no vad", "openai live", "gemini", "gemini, no vad", "switcher"],
+)
+def test_a_service_that_hears_the_user_itself_is_refused(
+    make: Callable[[], FrameProcessor],
+) -> None:
+    """With and without a VAD of its own, also if the application gives strategies."""
     governor = TurnGovernor()
     parts = _parts(governor)
-    parts[2] = Realtime(lambda messages: Says())
+    parts[2] = make()
     with pytest.raises(HostError, match="hears the user itself"):
+        governor.processors(parts)
+
+
+@pytest.mark.parametrize("around", [lambda one: one, lambda one: Pipeline([one])])
+def test_a_processor_that_ends_the_turns_itself_is_refused(
+    around: Callable[[FrameProcessor], FrameProcessor],
+) -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts.insert(1, around(UserTurnProcessor()))
+    with pytest.raises(HostError, match=r"UserTurnProcessor.*governor\.user\("):
         governor.processors(parts)
 
 

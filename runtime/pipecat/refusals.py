@@ -1,0 +1,107 @@
+"""Parts of a Pipecat pipeline that a governor refuses: they would start turns, interrupt or answer
+without asking the flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pipecat.pipeline.llm_switcher import LLMSwitcher
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregator,
+    LLMUserAggregator,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.ai_service import AIService
+from pipecat.services.llm_service import LLMService
+from pipecat.transports.base_output import BaseOutputTransport
+from pipecat.turns.user_turn_processor import UserTurnProcessor
+from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategies
+
+from turnfsm.fsm import HostError
+
+from .gates import AskGate, HeardGate, ModelGate, TailGate
+
+__all__ = ["check_order", "check_part", "refuse_realtime", "refuse_verdicts_of_the_model"]
+
+
+def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
+    own = params.user_turn_strategies
+    if params.filter_incomplete_user_turns or isinstance(own, FilterIncompleteUserTurnStrategies):
+        raise HostError(
+            "FilterIncompleteUserTurnStrategies lets the model decide whether the user's turn is "
+            "complete, after it was asked; a flow commits the turn before. Use a stop strategy "
+            "that decides first, such as TurnAnalyzerUserTurnStopStrategy"
+        )
+
+
+def check_part(one: FrameProcessor, *, adopts: bool) -> None:
+    """Check a processor, and those inside of it.
+
+    Args:
+        adopts: Pipecat would use the strategies that a service recommends.
+    """
+    inside = [*_within(one)]
+    if not isinstance(one, LLMSwitcher):
+        _refuse_inside(one, inside)
+    for part in (one, *inside):
+        _refuse_other_turns(part)
+        if adopts:
+            _refuse_recommended(part)
+
+
+def _refuse_recommended(one: FrameProcessor) -> None:
+    """Pipecat adopts them at the start, when the flow could not be asked any more."""
+    metadata = one.service_metadata_frame() if isinstance(one, AIService) else None
+    if metadata is not None and (own := metadata.user_turn_strategies) is not None:
+        raise HostError(
+            f"{one.name} finds the turns of the user itself, which Pipecat would adopt without the "
+            "flow; pass its strategies to the governor: governor.user(LLMUserAggregatorParams("
+            f"user_turn_strategies={type(own).__name__}()))"
+        )
+
+
+def _refuse_other_turns(one: FrameProcessor) -> None:
+    if isinstance(one, UserTurnProcessor):
+        raise HostError(
+            f"{one.name} starts and ends the user's turns, and interrupts, without asking the "
+            "flow; leave it out, and pass its strategies to the governor: governor.user("
+            "LLMUserAggregatorParams(user_turn_strategies=...))"
+        )
+
+
+def _within(one: FrameProcessor) -> Iterator[FrameProcessor]:
+    for inner in one.processors:
+        yield inner
+        yield from _within(inner)
+
+
+def _refuse_inside(one: FrameProcessor, inside: Sequence[FrameProcessor]) -> None:
+    kinds = (LLMUserAggregator, LLMService, BaseOutputTransport, LLMAssistantAggregator)
+    if found := [inner.name for inner in inside if isinstance(inner, kinds)]:
+        raise HostError(
+            f"{found[0]} is inside {one.name}, and a governor puts its gates only between the "
+            "processors that it is given; write it into the list of governor.processors([...]), "
+            "and leave in parallel pipelines what neither answers nor plays"
+        )
+
+
+def refuse_realtime(llm: LLMService[Any]) -> None:
+    metadata = llm.service_metadata_frame()
+    if metadata.is_realtime_service or metadata.user_turn_strategies is not None:
+        raise HostError(
+            f"{llm.name} hears the user itself, and such services are not governed on Pipecat: "
+            "nothing would post final_transcript and turn_committed before it answers; use an LLM "
+            "service with text, an STT and a TTS"
+        )
+
+
+def check_order(processors: Sequence[FrameProcessor]) -> None:
+    kinds = (AskGate, ModelGate, HeardGate, TailGate)
+    found = [kind for one in processors for kind in kinds if isinstance(one, kind)]
+    if found != sorted(found, key=kinds.index):
+        raise HostError(
+            "the processors are in another order than Pipecat needs them in; write: user "
+            "aggregator, LLM service, TTS service, transport.output(), assistant aggregator"
+        )

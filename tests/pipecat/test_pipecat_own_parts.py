@@ -1,0 +1,157 @@
+"""What the application sets up in Pipecat itself: mute strategies, an idle timer, an output that
+stalls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pipecat.frames import frames as f
+from pipecat.turns.user_mute import (
+    AlwaysUserMuteStrategy,
+    BaseUserMuteStrategy,
+    FirstSpeechUserMuteStrategy,
+    MuteUntilFirstBotCompleteUserMuteStrategy,
+)
+from pipecat_stage import Stage
+
+from turnfsm.runtime.conversation.waits import TurnWaitsLong
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said
+
+LONG = "One two three four five six seven eight nine ten."
+INTERRUPTED = "One two three four five six You said wait."
+
+
+def _echo(messages: Messages) -> Says:
+    return Says(LONG if said(messages) == "count" else f"You said {said(messages)}.")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "first", "second"),
+    [
+        (AlwaysUserMuteStrategy, LONG, LONG),
+        (FirstSpeechUserMuteStrategy, LONG, INTERRUPTED),
+        (
+            MuteUntilFirstBotCompleteUserMuteStrategy,
+            LONG,
+            INTERRUPTED,
+        ),
+    ],
+)
+def test_a_user_who_is_muted_interrupts_nothing_and_asks_nothing(
+    strategy: Callable[[], BaseUserMuteStrategy], first: str, second: str
+) -> None:
+    """The application greets; then the user asks for a count. They say "wait" into both."""
+
+    async def script(stage: Stage) -> None:
+        await stage.pushes(f.TTSSpeakFrame(LONG))
+        await stage.until(1.5)
+        await stage.says("wait", 0.5)
+        await stage.until(6.0)
+        await stage.says("count")
+        await stage.until(10.0)
+        await stage.says("wait", 0.5)
+
+    stage = Stage(_echo, mutes=[strategy()]).play(script)
+    assert stage.heard.startswith(first)
+    assert stage.heard.removeprefix(first).strip() == second
+
+
+async def _idle_after(stage: Stage, seconds: float) -> list[float]:
+    """The times at which Pipecat says that the user is idle, up to this second."""
+    times: list[float] = []
+
+    async def idle(*_: object) -> None:
+        times.append(round(stage.now, 1))
+
+    stage.pair.user().add_event_handler("on_user_turn_idle", idle)
+    await stage.until(seconds)
+    return times
+
+
+def _weighs(messages: Messages) -> Says:
+    if any("80" in str(message.get("content")) for message in messages):
+        return Says("You weigh 80.")
+    return Says("One moment.", calls=(("weigh", {}),))
+
+
+def test_the_idle_timer_runs_from_the_last_answer_and_not_while_a_tool_runs() -> None:
+    """A noise restarts it, when its turn has ended after `user_turn_stop_timeout`: 5 s."""
+    idle: list[float] = []
+
+    async def script(stage: Stage) -> None:
+        watching = asyncio.ensure_future(_idle_after(stage, 29.0))
+        await stage.says("weigh me")
+        await stage.until(14.0)  # the answer is over
+        await stage.coughs()
+        idle.extend(await watching)
+
+    stage = Stage(_weighs, {"weigh": Tool(8.0, 80)}, idle=4.0).play(script)
+    assert stage.heard == "One moment. You weigh 80."
+    assert idle == [23.6]
+
+
+def _stalls(begins: float, ends: float) -> Callable[[list[Any]], list[Any]]:
+    """The output takes no audio for a while."""
+
+    def around(parts: list[Any]) -> list[Any]:
+        write = parts[4].write_audio_frame
+
+        async def write_late(frame: f.OutputAudioRawFrame) -> bool:
+            now = asyncio.get_running_loop().time() - start
+            if begins < now < ends:
+                await asyncio.sleep(ends - now)
+            return bool(await write(frame))
+
+        start = asyncio.get_running_loop().time()
+        parts[4].write_audio_frame = write_late
+        return parts
+
+    return around
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_an_answer_goes_on_when_the_output_has_stalled(noise: bool) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says("count")
+        await stage.until(5.0)
+        if noise:
+            await stage.coughs()
+
+    stage = Stage(_echo, around=_stalls(4.0, 12.0)).play(script)
+    assert stage.heard == LONG
+    assert stage.when("ten") > 12.0
+    assert stage.user_turns == {"replied": 1}
+    assert stage.states[-1] == "listening"
+
+
+def test_an_output_that_has_stalled_is_interrupted_and_the_next_turn_is_answered() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says("count")
+        await stage.until(5.0)
+        await stage.says("wait", 0.5)
+
+    stage = Stage(_echo, around=_stalls(4.0, 9.0)).play(script)
+    assert stage.heard.endswith("You said wait.")
+    assert "ten" not in stage.heard
+    assert stage.when("You") > 9.0
+    assert stage.user_turns == {"replied": 2}
+
+
+def test_an_output_that_pipecat_gives_up_leaves_the_flow_listening() -> None:
+    """Pipecat waits for 10 s. The application is told before that the turn waits."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("count")
+
+    stage = Stage(_echo, around=_stalls(4.0, 20.0)).play(script)
+    assert stage.heard == "One two three four five six"
+    assert [error for error in stage.errors if "stopped reading" in error]
+    assert {one.cause for one in stage.told if isinstance(one, TurnWaitsLong)} == {"output"}
+    assert stage.states[-1] == "listening"
+    assert stage.user_turns == {"replied": 1}
