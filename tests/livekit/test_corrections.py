@@ -12,6 +12,7 @@ from flow_text import parsed
 from livekit.agents import function_tool
 
 from turnfsm.fsm import Flow, FlowError
+from turnfsm.fsm.metrics.why import explain
 from turnfsm.runtime.livekit import TurnContext, TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -124,6 +125,21 @@ def test_a_correction_leaves_one_effect_and_one_result() -> None:
         "booked Thu",
     ]
     assert said(outcome) == ["So: booked Thu"]
+
+
+def test_why_names_the_call_that_replaces_what_runs_in_the_background() -> None:
+    @function_tool
+    async def book(guest: str, day: str) -> str:
+        """Book a table."""
+        await asyncio.sleep(12.0 if day == "Tue" else 0.5)
+        return f"booked {day}"
+
+    user = ScriptedUser().says(ASK, at=0.5).says(CORRECT, at=3.5)
+    stage = staged(flow_of(), user, Inn(), tools=[book])
+    stage.run(12.0)
+    journal: Any = stage.session.turn.journal  # type: ignore[attr-defined]
+    told = explain(journal.read())
+    assert "in the background runs book, which call_2 has replaced" in str(told[-1])
 
 
 def test_without_the_key_both_run_and_both_are_told() -> None:
