@@ -214,9 +214,11 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     async def _close_the_rest(self) -> None:
         # A tool can await a task that the application has replaced with another agent.
-        for task in tuple(self.__dict__.pop("_tasks", ())):
-            if not task.done():
-                task.cancel()
+        awaited = [task for task in self.__dict__.pop("_tasks", ()) if not task.done()]
+        for task in awaited:
+            task.cancel()
+        for task in awaited:  # its tool closes the agent first, which waits for no call of its own
+            await task._AgentTask__inactive_ev.wait()
         # After a close during a handoff an agent may still be listening.
         for activity in tuple(self.__dict__.pop("_adopted", ())):
             await activity.aclose()
