@@ -25,8 +25,7 @@ from typing import Any
 from .docs import DOCS, write_table
 from .engines import OURS
 from .measure import measure
-from .node_xstate import xstate
-from .peers import PEERS
+from .peers import PEERS, xstate
 from .report import CALLS, TABLES, goals_text, versions
 from .scale import scale
 from .size import burst, sizes

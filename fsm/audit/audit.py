@@ -25,8 +25,7 @@ from turnfsm.fsm.metrics.speech import sampled
 from turnfsm.fsm.metrics.values import Reported, Silence, TurnEnd
 
 from .decisions import broken_in, decided, otherwise_in
-from .events import Recording
-from .evidence import Evidence
+from .events import Evidence, Recording
 from .facts import Facts, facts_of
 from .rules import AuditFinding, findings_in, unjudged
 from .rules.outages import given_up

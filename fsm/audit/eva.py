@@ -11,9 +11,7 @@ from typing import Any
 
 from turnfsm.fsm.recording import words_of
 
-from .events import Recorded, Recording, in_order
-from .evidence import Evidence
-from .playouts import played
+from .events import Evidence, Recorded, Recording, in_order, played
 
 __all__ = ["EVA_FILES", "is_eva_record", "recording_of_eva"]
 

@@ -1,9 +1,10 @@
-"""Reads the recordings that `EventRecorder` writes."""
+"""Recordings: what `EventRecorder` writes, and what other formats lack."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,39 @@ from turnfsm.fsm.journal import JournalError
 from turnfsm.fsm.metrics.panel import Tick
 from turnfsm.fsm.recording import VERSION
 
-from .evidence import Evidence
+__all__ = ["AFTER", "Evidence", "Recorded", "Recording", "in_order", "parse_recording", "played"]
 
-__all__ = ["Recorded", "Recording", "in_order", "parse_recording"]
+
+class Evidence(StrEnum):
+    """What a rule needs to know. The value completes "the file does not say ..."."""
+
+    REQUESTS = "when the model was asked"
+    REPLIES = "when each reply began and ended"
+    INTERRUPTIONS = "when a reply was interrupted"
+    INTERRUPTIBLE = "which replies may be interrupted"
+    CALLS = "when each tool began and ended"
+    RESULTS = "when a tool's result was added to the conversation"
+    TRANSCRIPTS = "when each transcript came"
+    MESSAGES = "which messages are in the history, and since when"
+    PLAYOUT = "which playout was interrupted"
+    STATES = "which agent state was published"
+    RESUMES = "which interruptions were taken for false"
+    HANDOFFS = "when an agent handed over"
+    ERRORS = "which components failed"
+    CLOSE = "when and why the session closed"
+    CLOSING = "when closing the session began"
+
+
+AFTER = 0.001
+"""Seconds from the end of a speech's last playout until the speech counts as done."""
+
+
+def played(speech: str, start: float, end: float) -> Iterator[Recorded]:
+    """A speech that is created when it is first heard, and done when it is over."""
+    yield Recorded(start, "speech_created", {"speech": speech})
+    yield Recorded(start, "playback_started", {})
+    yield Recorded(end, "playback_finished", {})
+    yield Recorded(end + AFTER, "speech_done", {"speech": speech})
 
 
 @attrs.frozen

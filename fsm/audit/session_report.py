@@ -14,9 +14,7 @@ from typing import Any
 from turnfsm.fsm.journal import JournalError
 from turnfsm.fsm.recording import words_of
 
-from .events import Recorded, Recording, in_order
-from .evidence import Evidence
-from .playouts import AFTER
+from .events import AFTER, Evidence, Recorded, Recording, in_order
 
 __all__ = ["is_session_report", "recording_of_report"]
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import attrs
 
-from .events import Recorded, Recording, in_order
-from .evidence import Evidence
+from .events import Evidence, Recorded, Recording, in_order
 
 __all__ = ["is_span", "recording_of_spans", "spans_in"]
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from turnfsm.fsm.metrics.panel import TICK, Tick
 
-from .events import Recorded, Recording, in_order
-from .evidence import Evidence
-from .playouts import played
+from .events import Evidence, Recorded, Recording, in_order, played
 
 __all__ = ["is_simulation", "recording_of_simulation"]
 

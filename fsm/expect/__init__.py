@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .expectation import KINDS, Expectation, Kind
-from .kinds import Extent, digits, pattern, phone, spelling, yes_no
-from .parameter import Schema, expected_of
+from .expectation import KINDS, Expectation, Kind, Schema, expected_of
+from .kinds import Extent, amount, date, digits, email, pattern, phone, spelling, yes_no
 from .sense import Problem, problems_of
-from .texts import amount, date, email
 
 __all__ = [
     "KINDS",

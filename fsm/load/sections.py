@@ -8,19 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+import attrs
+
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
 from .button import add_button, check_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
-from .paced import add_pace
 from .parts import Parts
 from .spoken import FILLED, add_fillers, add_monologue, add_never_silent, add_not_heard, add_silence
-from .written import Filler, FlowFile
+from .written import Filler, FlowFile, WrittenState
 
 __all__ = ["check_sections", "with_sections"]
+
+
+_TIMERS = ("false_interruption", "noise_limit")
+"""Timers of silence after a noise. Other timers limit what others do, or are not noticed by a
+caller."""
+
+
+def add_pace(parts: Parts) -> None:
+    """Scale the seconds of shipped flows and of the file's sections by the pace of the file."""
+    for name in _TIMERS:
+        if name in parts.file.timers and parts.source.value(("timers", name)).page.shipped:
+            parts.retime(name, parts.file.timers[name])
+    states = parts.file.states
+    parts.file = attrs.evolve(parts.file, states={**states, **dict(_patient(parts))})
+
+
+def _patient(parts: Parts) -> Iterator[tuple[str, WrittenState]]:
+    """The states with an expectation that has no `wait`."""
+    for name, state in parts.file.states.items():
+        path: Path = ("states", name, "tuning", "expect")
+        if (expected := state.tuning.expect) and not parts.source.written((*path, "wait")):
+            wait = times(parts.file.pace, expected.wait)
+            tuning = attrs.evolve(state.tuning, expect=attrs.evolve(expected, wait=wait))
+            parts.paced[f"wait of {name}"] = wait
+            yield name, attrs.evolve(state, tuning=tuning)
+
 
 _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "fillers": ("tool_running", add_fillers),

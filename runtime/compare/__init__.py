@@ -1,7 +1,16 @@
 """Acceptance scenarios: failures of turn-taking, played on a framework alone and governed."""
 
-from .host import Compared, Contender, FailureClass, Host, HostName, Side, compare, load_host
-from .scenario import Scenario
+from .scenario import (
+    Compared,
+    Contender,
+    FailureClass,
+    Host,
+    HostName,
+    Scenario,
+    Side,
+    compare,
+    load_host,
+)
 from .tables import as_json, as_markdown, as_table, summary
 
 __all__ = [

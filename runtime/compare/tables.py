@@ -10,8 +10,7 @@ import attrs
 
 from turnfsm.runtime.testing.heard import Heard
 
-from .host import Compared, FailureClass, Host, Side
-from .scenario import Scenario
+from .scenario import Compared, FailureClass, Host, Scenario, Side
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -14,7 +14,7 @@ from pipecat.observers.base_observer import BaseObserver, FramePushed
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from turnfsm.fsm.audit.evidence import Evidence
+from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_words
 
 from .failures import failure_of

@@ -23,8 +23,7 @@ from turnfsm.fsm import (
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.mutate import Mutant, mutants
 from turnfsm.fsm.check.report import PropertyResult
-from turnfsm.fsm.interop.promela import to_promela
-from turnfsm.fsm.interop.turn_claims import with_turn_claims
+from turnfsm.fsm.interop.promela import to_promela, with_turn_claims
 
 spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")
 

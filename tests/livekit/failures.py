@@ -9,8 +9,8 @@ import pytest
 from livekit.agents import __version__
 
 from turnfsm.runtime.compare import Scenario, as_markdown
-from turnfsm.runtime.compare.host import Compared, Side
 from turnfsm.runtime.compare.livekit import HOST
+from turnfsm.runtime.compare.scenario import Compared, Side
 from turnfsm.runtime.testing.livekit import Outcome
 
 ALL = HOST.all

@@ -14,8 +14,8 @@ from livekit.agents import AgentSession
 
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import as_markdown, livekit
-from turnfsm.runtime.compare.host import Compared, Side
 from turnfsm.runtime.compare.livekit import CLASSES, CONTROLS, HOST, SCENARIOS, scenario
+from turnfsm.runtime.compare.scenario import Compared, Side
 from turnfsm.runtime.livekit import TurnSession
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from turnfsm.fsm.audit.evidence import Evidence
+from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
 from . import outages, replies, tools, user

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from turnfsm.fsm.audit.evidence import Evidence
+from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 from turnfsm.fsm.journal import Closed, ComponentFailed, Note, session_event
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnfsm.fsm.audit.evidence import Evidence
+from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts, Speech
 
 from .rule import AT_ONCE, LONG, Found, Rule

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from turnfsm.fsm.audit.evidence import Evidence
+from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
 __all__ = ["AT_ONCE", "LONG", "AuditFinding", "Decision", "Found", "Rule"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from livekit.agents import __version__
 
-from turnfsm.runtime.compare.host import Contender, FailureClass, Host
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Contender, FailureClass, Host, Scenario
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit.stock import AgentSession
 

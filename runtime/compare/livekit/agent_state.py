@@ -20,7 +20,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .links import ISSUES, PULLS
+from .checks import ISSUES, PULLS
 
 __all__ = ["AGENT_STATE"]
 

@@ -19,8 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import late, wrong_contexts
-from .links import ISSUES, JS_ISSUES
+from .checks import ISSUES, JS_ISSUES, late, wrong_contexts
 
 __all__ = ["CALLS", "CONTROL_CALLS"]
 

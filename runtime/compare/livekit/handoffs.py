@@ -14,7 +14,7 @@ from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
 from turnfsm.runtime.testing.livekit.tasks import complete
 
-from .links import PULLS
+from .checks import PULLS
 
 __all__ = ["HANDOFFS", "RUN_LINKS", "held", "say"]
 

@@ -18,8 +18,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .agent_state import wrong_agent_states
-from .checks import late
-from .links import ISSUES, JS_ISSUES
+from .checks import ISSUES, JS_ISSUES, late
 
 __all__ = ["CONTROL_PLAYOUT", "PLAYOUT"]
 

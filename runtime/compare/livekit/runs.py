@@ -13,8 +13,8 @@ from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
 from turnfsm.runtime.testing.livekit.tasks import complete
 
+from .checks import ISSUES, PULLS
 from .handoffs import RUN_LINKS, held, say
-from .links import ISSUES, PULLS
 
 __all__ = ["CONTROL_RUNS", "RUNS"]
 

@@ -11,8 +11,7 @@ from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-from .checks import wrong_contexts
-from .links import ISSUES, JS_ISSUES
+from .checks import ISSUES, JS_ISSUES, wrong_contexts
 
 __all__ = ["SPECULATION"]
 

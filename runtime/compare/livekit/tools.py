@@ -23,8 +23,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import wrong_contexts, wrong_request
-from .links import ISSUES
+from .checks import ISSUES, wrong_contexts, wrong_request
 
 __all__ = ["CONTROL_TOOLS", "TOOLS"]
 

@@ -19,8 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import late
-from .links import ISSUES, PULLS
+from .checks import ISSUES, PULLS, late
 
 __all__ = ["TURNS"]
 

@@ -20,8 +20,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 from turnfsm.runtime.testing.livekit.tasks import complete
 
-from .checks import late
-from .links import ISSUES
+from .checks import ISSUES, late
 
 __all__ = ["WAITING"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from turnfsm.runtime.compare.host import Contender, FailureClass, Host
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Contender, FailureClass, Host, Scenario
 from turnfsm.runtime.pipecat.governor import TurnGovernor
 
 from .controls import CONTROLS

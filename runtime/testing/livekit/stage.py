@@ -19,13 +19,12 @@ from turnfsm.runtime.testing.heard import Heard
 
 from .duplex import ScriptedDuplex
 from .ears import ScriptedSTT, ScriptedVAD
-from .echo import Echo
 from .outcome import Outcome
 from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .scripted_llm import ScriptedLLM
 from .settings import own_settings, session_settings
-from .speaker import Fault, ScriptedAudioOutput, check_faults
+from .speaker import Echo, Fault, ScriptedAudioOutput, check_faults
 from .user import FRAME, SETTLED, ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
 from .wallclock import bind_wall_clock

@@ -14,8 +14,7 @@ from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedVAD, Stage
 
-from .cast import Actor, Model
-from .cues import CUES
+from .cues import CUES, Actor, Model
 from .plan import Plan
 from .world import LiveKitWorld
 
