@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from livekit.agents import llm
 from pipecat.frames.frames import (
     BotStartedSpeakingFrame,
     BotStoppedSpeakingFrame,
@@ -39,6 +38,7 @@ from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 
 from turnfsm.runtime.demo.audio import WavInput
+from turnfsm.runtime.demo.items import call, message, output
 from turnfsm.runtime.demo.llm import RuleLLM
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.speech import RATE
@@ -47,22 +47,6 @@ from turnfsm.runtime.demo.tape import LATE, Tape
 from turnfsm.runtime.demo.tts import PiperTTS
 
 __all__ = ["Loudspeaker", "Microphone", "Model", "Moonshine", "PacedTape", "Piper", "items_of"]
-
-
-def message(role: Literal["user", "assistant"], text: str) -> llm.ChatItem:
-    """A message."""
-    return llm.ChatMessage(role=role, content=[text])
-
-
-def call(id: str, name: str, arguments: str) -> llm.ChatItem:
-    """A call of a tool, its arguments as JSON."""
-    return llm.FunctionCall(call_id=id, name=name, arguments=arguments)
-
-
-def output(id: str, name: str, text: str) -> llm.ChatItem:
-    """The result of a call."""
-    return llm.FunctionCallOutput(call_id=id, name=name, output=text, is_error=False)
-
 
 _CHUNK = 2 * 480  # bytes, 30 ms: each is a step of every processor, at any speed
 _GAP = 0.1  # seconds; the output is silent if nothing was played for longer
