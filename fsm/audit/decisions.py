@@ -117,11 +117,11 @@ def _agent_state(follower: Follower) -> Decision | None:
 
 
 def _verdict(follower: Follower, names: list[str], at: float) -> Decision | None:
-    """A refusal at that moment, if there is one; otherwise the latest decision."""
+    """The decision at that moment, a refusal first; otherwise what it would be then."""
     flow = follower.flow
     said = [follower.said[name] for name in names if name in follower.said]
     given = [verdict for t, verdict in said if abs(t - at) <= AT_ONCE]
-    if names[0] in (*flow.requests, *flow.timers):
+    if not given and names[0] in (*flow.requests, *flow.timers):
         given.append(follower.ask(names[0]))
     given += [verdict for _, verdict in said]
     if not given:

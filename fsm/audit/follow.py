@@ -11,6 +11,7 @@ from turnfsm.fsm.verdicts import Refused, Verdict
 
 from .events import Recorded
 from .rules.rule import AT_ONCE, LONG
+from .rules.waiting import WaitingResults
 
 __all__ = ["Follower", "SessionTriggers", "Triggers", "TurnTriggers"]
 
@@ -54,6 +55,8 @@ class TurnTriggers:
         self._holder: str | None = None
         self._in_tools: list[str] = []
         self._calls: set[str] = set()
+        self._results = WaitingResults()
+        self._next_reply: Verdict | None = None  # that is to say the results that wait
         self._in_step = self._heard = self._cut = self._user_speaks = False
         self._asked = self._due = False  # a reply to the turn is requested; nothing of it is heard
         self._words: float | None = None  # when the last transcript arrived that is in no turn yet
@@ -64,6 +67,16 @@ class TurnTriggers:
     def hear(self, event: Recorded) -> None:
         """Post the triggers of an event."""
         self._now = event.t
+        waited = self._results.hear(event)
+        if waited is not None and (reply := self._next_reply or self._post("next_reply", None)):
+            self._otherwise(reply, str(waited))
+        self._translate(event)
+        if not self._results.orphaned:
+            self._next_reply = None
+        elif self._results.free and not self._next_reply:
+            self._next_reply = self._post("next_reply", None)
+
+    def _translate(self, event: Recorded) -> None:
         match event.name:
             case "user_state_changed":
                 self._user(event.text("new") == "speaking")
@@ -102,6 +115,7 @@ class TurnTriggers:
         return {
             "interruptible": self._interruptible.get(self._holder or "", True),
             "endpointing": self._words is not None and not self._answered,
+            "agenda_open": self._results.orphaned and not self._next_reply,
             **dict.fromkeys(usual, True),
         }
 
@@ -230,7 +244,9 @@ class TurnTriggers:
             self._calls.discard(call)
             self._post("tool_ended", None)
             if not self._calls:
-                self._post("tools_drained", None)
+                self._post(
+                    "tools_released" if self._results.interrupted(call) else "tools_drained", None
+                )
 
     def _wait_for_tools(self) -> None:
         """A reply that has called tools and is not playing has no step until they end."""

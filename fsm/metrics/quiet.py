@@ -76,6 +76,7 @@ class QuietTimes:
         self._scheduled: float | None = None
         self._asked: float | None = None
         self._step: float | None = None
+        self._to_say: float | None = None  # since when the flow wants a reply to what is open
         self._speech = ""
         self._replies: dict[str, tuple[str, float]] = {}  # what a step has produced, and when
         self._held: str = ""
@@ -188,8 +189,10 @@ class QuietTimes:
                 self._refused.pop("turn_committed", None)
             case "reply_requested":
                 self._asked, self._scheduled = None, now
+            case "next_reply":
+                self._to_say = now
             case "step_started":
-                self._scheduled, self._step = None, now
+                self._scheduled, self._to_say, self._step = None, None, now
                 self._speech = str(entry.of or "").rpartition("#")[0]
                 self._trouble.works("llm", "tts")
                 self._trouble.asked_again()
@@ -249,6 +252,9 @@ class QuietTimes:
             return self._trouble.lost
         if self._no_audio is not None:
             return "no_audio", f"no audio of the user has come since {self._no_audio:.2f} s"
+        if self._to_say is not None:
+            why = f"a result is to be said since {self._to_say:.2f} s, and the model was not asked"
+            return "nothing_asked", why
         goes_on = ", ".join(self._released.values())
         aside = f"; in the background runs {goes_on}" if goes_on else ""
         return "nothing_asked", f"no reply was requested{aside}"

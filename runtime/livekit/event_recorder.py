@@ -146,7 +146,8 @@ class SessionEvents(ABC):
             case "tool_call_updated":
                 return {"update": "updated", "call": update.call_id}
             case "tool_call_ended":
-                return {"update": "ended", "call": update.call_id, "status": update.status}
+                ended = {"update": "ended", "call": update.call_id, "status": update.status}
+                return ended | {"result": bool(update.message)}
             case _:
                 return None
 

@@ -95,9 +95,26 @@ def test_the_page_shows_these_notes() -> None:
 
 @pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
 def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
-    """But for a turn that waits for a tool, which a stock session answers late."""
+    """But for a turn that waits for a tool, which a stock session answers late, and for the result
+    of a tool that it does not say after an interruption."""
     late = ["the model was asked before the turn was committed", "the turn waited for 2.6 s"]
-    assert [did for _, did, _ in otherwise(right)] == (late if right.id == "D5" else [])
+    told = [(did, decided) for _, did, decided in otherwise(right)]
+    if right.id in ("S2.1", "S2.6", "S2s.1", "D4"):
+        [(did, decided)] = told
+        assert did.startswith("the result that a tool gave at ")
+        assert decided == "next_reply: stays listening / request_next_reply"
+    else:
+        assert [did for did, _ in told] == (late if right.id == "D5" else [])
+
+
+def test_an_observed_silence_with_a_result_that_waits_says_so() -> None:
+    """The model was not asked: it is not slow."""
+    _, session = played(scenario("S2.1"), observed)
+    last = explain(session.turn.journal.read())[-1]  # type: ignore[attr-defined]
+    assert last.cause == "nothing_asked"
+    assert last.lines[-1].endswith(
+        "a result is to be said since 8.50 s, and the model was not asked"
+    )
 
 
 @pytest.mark.parametrize("failing", [s for s in SCENARIOS if s.failure == "A"], ids=lambda s: s.id)

@@ -6,6 +6,7 @@ from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Call, Facts, Span, Speech
 
 from .rule import AT_ONCE, LONG, Found, Rule
+from .waiting import WaitingResults
 
 __all__ = ["RULES"]
 
@@ -151,6 +152,15 @@ def _may_have_spoken(facts: Facts, user: Span) -> bool:
     return not transcripts or any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
 
 
+def _result_not_said(facts: Facts) -> Found:
+    """A result comes after its reply was interrupted, and the model is not asked with it."""
+    results = WaitingResults()
+    waits = [results.hear(event) for event in facts.recording.events]
+    for waited in (*waits, results.end(facts.recording.end)):
+        if waited is not None:
+            yield waited.since, str(waited)
+
+
 def _late_handoff(facts: Facts) -> Found:
     """A tool of an interrupted reply still hands the user over."""
     for event in facts.recording.named("function_tools_executed"):
@@ -245,6 +255,13 @@ RULES = (
         needs=(Evidence.INTERRUPTIONS, Evidence.REPLIES, Evidence.CALLS),
     ),
     Rule("D", "an_interruption_settles", _deaf_agent, ("turn_committed",), needs=(Evidence.CALLS,)),
+    Rule(
+        "D",
+        "",
+        _result_not_said,
+        ("next_reply",),
+        needs=(Evidence.INTERRUPTIONS, Evidence.REPLIES, Evidence.CALLS, Evidence.RESULTS),
+    ),
     Rule(
         "D",
         "",
