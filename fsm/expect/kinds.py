@@ -21,8 +21,8 @@ _LAST = frozenset((*_GENERIC, *_NATIONAL))
 """Domains after which an address is complete."""
 
 _SIGNS = ("@", ".", "-", "_", "+")
-_FEW = 3
-"""Words that may be the name at the beginning of an address."""
+_NAME = 2
+"""Words that may be the name at the beginning of an address; one more after "it's" and the like."""
 
 _WRITTEN_DATE = re.compile(r"\b(\d{1,2}[/.-]\d{1,2}[/.-](\d{4}|\d{2})|\d{4}-\d{2}-\d{2})\b")
 _CENTURIES = ("19", "20")
@@ -34,8 +34,9 @@ def email(text: str, expected: Expectation) -> Extent:
     address, unknown = _joined(text)
     if "@" not in address:
         refuses = contains(text, phrases_of("no")) or corrected(text)
-        begins = bool(words_of(text)) and unknown <= _FEW and not text.rstrip().endswith("?")
-        return "partial" if begins and not refuses else "unknown"
+        begins = bool(words_of(text)) and (not unknown or _begins_address(text, address))
+        other = refuses or text.rstrip().endswith("?")
+        return "partial" if begins and not other else "unknown"
     found = _ADDRESS.fullmatch(address)
     if found is None:
         return "partial"
@@ -51,6 +52,8 @@ def date(text: str, expected: Expectation) -> Extent:
     spoken = read(" ".join(_without(words, said_for("day"))), DIGITS)
     if not (month or day or spoken.signs):
         return "partial" if words and is_filler(words) else "unknown"
+    if not (month or day or spoken.dictated):
+        return "unknown"
     if not is_filler(_without(spoken.rest, said_for("month"))):
         return "unknown"
     extent = _year(spoken.signs, day=day) if month else _numbers(spoken.signs)
@@ -84,6 +87,15 @@ def _joined(text: str) -> tuple[str, int]:
     address = "".join(parts)
     before, at, after = address.partition("@")
     return f"{before}{at}{after}", unknown
+
+
+def _begins_address(text: str, address: str) -> bool:
+    """Whether a name was said, or a name and a sign such as "dot", and not a whole sentence."""
+    lead = said_for("lead")
+    words = _without(words_of(text), phrases_of("filler") | lead)
+    if contains(text, lead) or any(sign in address for sign in _SIGNS):
+        return len(words) <= _NAME + 1
+    return len(words) <= _NAME and not read(text, DIGITS).signs
 
 
 def _year(signs: str, *, day: bool) -> Extent:
@@ -182,7 +194,7 @@ def _counted(text: str, alphabet: str, fewest: int | None, most: int | None) -> 
     count = len(spoken.signs)
     if count == 0 and not (spoken.pending or words_of(text)):
         return "unknown"
-    if not is_filler(spoken.rest):
+    if not (spoken.dictated and is_filler(spoken.rest)):
         return "unknown"
     if spoken.pending or fewest is None or count < fewest:
         return "partial"

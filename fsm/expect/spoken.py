@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +23,11 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHELF = Path(__file__).parents[2] / "specs" / "spoken"
 _TIMES = {"twice": 2, "thrice": 3}
 _EXPLAINS = "as"
+_LEAD = "lead"
+_FEW = 3
+"""Words that may stand before a lead, as in "my membership card number is"."""
+_IN_A_ROW = 3
+"""So many numbers or letters in a row are dictation, whatever stands before them."""
 _LONGEST = 5
 """Number of words of the longest phrase."""
 
@@ -45,12 +50,16 @@ class Spoken:
         rest: The words after the last one.
         pending: A sign must follow: the last word is one like "double".
         loose: A digit may follow that belongs to the last number: "forty" may become "forty two".
+        dictated: The signs are dictation, and no part of a sentence such as "flight two": nothing
+            but fillers and corrections stands beside them, or a lead such as "my booking code is"
+            before them, or there are several in a row.
     """
 
     signs: str = ""
     rest: Phrase = ()
     pending: bool = False
     loose: bool = False
+    dictated: bool = True
 
 
 def read(text: str, alphabet: str) -> Spoken:
@@ -106,6 +115,9 @@ class _Reader:
         self._end = 0  # of the last sign
         self._times = 1
         self._tens = False  # the last sign was a word such as "forty"
+        self._other = 0  # words that are neither signs nor fillers
+        self._lead = self._begun = self._apart = False
+        self._row = self._longest_row = 0
 
     def read(self) -> Spoken:
         at = 0
@@ -113,26 +125,54 @@ class _Reader:
             at += self._step(at)
         pending = self._times > 1
         rest = () if pending else self._words[self._end :]
-        return Spoken("".join(self._signs), rest, pending, self._tens)
+        dictated = not self._apart or self._longest_row >= _IN_A_ROW
+        return Spoken("".join(self._signs), rest, pending, self._tens, dictated)
 
     def _step(self, at: int) -> int:
         """Read the phrase at an index. Returns its number of words."""
         meant, taken = self._meaning(at)
-        if _filler_at(self._words, at) > taken:
-            return self._skip(_filler_at(self._words, at))
+        filler = _longest_at(self._words, at, phrases_of("filler"))
+        if filler > taken:
+            return self._beside(at, filler)
         for word, times in _TIMES.items():
             if word in meant:
                 self._times = times
+                self._begin()
                 return taken
         if _EXPLAINS in meant and self._signs and self._end == at and at + taken < len(self._words):
             self._end = at + taken + 1  # the word after it is no sign
             return taken + 1
         sign = next((m for m in meant if self._is_sign(m, self._words[at])), None)
         if sign is None or not self._fits(sign, at, taken):
-            return self._skip(max(taken, 1))
+            return self._beside(at, max(taken, filler), meant)
+        self._begin()
         self._take(sign, numeral=self._words[at] == sign)
+        self._row += set(sign) != {"0"} or len(sign) == 1  # "hundred" is of the number before it
+        self._longest_row = max(self._row, self._longest_row)
         self._end = at + taken
         return taken
+
+    def _begin(self) -> None:
+        """A sign follows what stands before it."""
+        lacks_lead = not self._lead or self._other > _FEW
+        self._apart |= self._other > 0 and (self._begun or lacks_lead)
+        self._begun, self._other = True, 0
+
+    def _beside(self, at: int, taken: int, meant: tuple[str, ...] = ()) -> int:
+        """Words that are no signs of the alphabet."""
+        lead, taken_back = said_for(_LEAD), phrases_of("correction")
+        known = [_longest_at(self._words, at, phrases) for phrases in (lead, taken_back)]
+        taken = max(taken, 1, *known)
+        words = self._words[at : at + taken]
+        if known[0] == taken or any(words[-n:] in lead for n in range(1, taken)):
+            self._lead = True
+        elif not (
+            known[1] == taken or words in phrases_of("filler") or _is_other_sign(words, meant)
+        ):
+            self._lead = False
+            self._other += taken
+            self._row = 0
+        return self._skip(taken)
 
     def _is_sign(self, meant: str, word: str) -> bool:
         named = len(meant) > 1 and not meant.isdigit()  # such as `month`
@@ -171,11 +211,16 @@ class _Reader:
         return at + taken < len(self._words) and bool(self._meaning(at + taken)[0])
 
 
-def _filler_at(words: Phrase, at: int) -> int:
-    """The number of words of the longest filler at an index."""
-    known = phrases_of("filler")
+def _longest_at(words: Phrase, at: int, known: Collection[Phrase]) -> int:
+    """The number of words of the longest of these phrases at an index; 0 if there is none."""
     lengths = range(min(_LONGEST, len(words) - at), 0, -1)
     return next((n for n in lengths if words[at : at + n] in known), 0)
+
+
+def _is_other_sign(words: Phrase, meant: tuple[str, ...]) -> bool:
+    """Whether it is a sign of another alphabet: a letter, or one such as "plus"."""
+    letter = len(words) == 1 and len(words[0]) == 1
+    return letter or any(len(sign) == 1 and sign not in LETTERS for sign in meant)
 
 
 @cache

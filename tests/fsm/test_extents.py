@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfsm.fsm.expect import KINDS, Expectation, Extent, expected_of, extent_of, problems_of
+from turnfsm.fsm.expect import KINDS, Expectation, Extent, Kind, expected_of, extent_of, problems_of
 from turnfsm.fsm.expect.spoken import DIGITS, LETTERS, read
 
 FOUR = Expectation("digits", length=4)
@@ -195,6 +195,46 @@ def test_the_words_say_how_much_of_a_value_was_said(
     said: str, expected: Expectation, extent: Extent
 ) -> None:
     assert extent_of(said, expected) == extent
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "please transfer fifty",
+        "what about flight two",
+        "I want one",
+        "transfer five hundred",
+        "transfer 1200",
+        "can I have two",
+        "I'd like a double",
+        "I have 2 questions about flight 4",
+        "bitte überweisen Sie fünfzig",
+        "quiero dos",
+    ],
+)
+@pytest.mark.parametrize("kind", ["digits", "phone", "spelling", "date", "amount", "email"])
+def test_a_sentence_with_a_number_in_it_is_no_dictation(said: str, kind: Kind) -> None:
+    """Whatever is expected; so the turn ends as usual."""
+    assert extent_of(said, Expectation(kind, length=10 if kind == "digits" else None)) == "unknown"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "my membership card number is four",
+        "you can reach me at 555",
+        "yes hello this is John Smith and my number is 4 2",
+        "let me read it five five five",  # three in a row
+        "5 5 5 hang on let me grab my glasses 1 2",
+        "the card ends in, uh, four two",
+        "five five no sorry four",
+        "K one two",
+        "die Nummer lautet null vier",
+        "es son cuatro dos",
+    ],
+)
+def test_dictation_may_begin_with_a_few_words_that_lead_to_it(said: str) -> None:
+    assert extent_of(said, TEN) == "partial"
 
 
 @given(st.text(max_size=60), st.sampled_from(KINDS), st.integers(1, 12))
