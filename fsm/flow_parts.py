@@ -159,6 +159,7 @@ class Action:
         say: What the agent says, word for word: one of these texts each time, in turn.
         audio: The WAV file that the agent plays, relative to the flow's own file.
         interruptible: Whether the user may interrupt the text.
+        backchannel: It is said while the user has the floor. The agent does not take it.
 
     Example:
         >>> from turnfsm import load_flow
@@ -190,11 +191,12 @@ class Action:
     interruptible: bool = doc(
         "Only with 'say' or 'audio'. false: the user cannot interrupt it.", default=True
     )
+    backchannel: bool = loaded(default=False)
 
     @property
     def audible(self) -> bool:
-        """It says a text or plays a sound."""
-        return bool(self.say or self.audio)
+        """The agent takes the floor to say a text or play a sound."""
+        return bool(self.say or self.audio) and not self.backchannel
 
 
 @attrs.frozen

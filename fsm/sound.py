@@ -26,6 +26,11 @@ class Sound:
     rate: int
     pcm: bytes = attrs.field(repr=False)
 
+    @property
+    def seconds(self) -> float:
+        """Its duration."""
+        return len(self.pcm) / _BYTES / self.rate
+
     def pieces(self) -> Iterator[bytes]:
         """The samples in pieces of 20 ms; the last one may be shorter."""
         size = round(self.rate * _PIECE) * _BYTES

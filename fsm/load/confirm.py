@@ -74,13 +74,16 @@ def _waits_for_the_user(parts: Parts) -> None:
     It does what `tool_running` does, but that no limit of a tool counts: no tool runs.
     """
     waits = parts.file.states["tool_running"]
-    on = {
-        trigger: tuple(
-            attrs.evolve(row, dest=CONFIRMING) if row.dest == "tool_running" else row
-            for row in rows
-        )
-        for trigger, rows in waits.on.items()
+    after = {
+        name: waits.after[name] for name in ("report_after", "finish_limit") if name in waits.after
     }
+
+    def here(row: Transition) -> Transition:
+        dest = CONFIRMING if row.dest == "tool_running" else row.dest
+        restarts = tuple(timer for timer in row.restarts if timer in after)
+        return attrs.evolve(row, dest=dest, restarts=restarts)
+
+    on = {trigger: tuple(map(here, rows)) for trigger, rows in waits.on.items()}
     back = Transition(dest="tool_running", actions=("run_confirmed",))
     on["yes_said"] = (
         attrs.evolve(back, conditions=("agreed", "question_heard"), unless=("turn_deferred",)),
@@ -94,9 +97,6 @@ def _waits_for_the_user(parts: Parts) -> None:
         unless=(*BUSY, "turn_deferred"),
         actions=("refuse_unconfirmed", *says),
     )
-    after = {
-        name: waits.after[name] for name in ("report_after", "finish_limit") if name in waits.after
-    }
     asked = WrittenState(
         is_="The user was asked whether a tool may run, and has the floor.",
         on=on,

@@ -6,7 +6,18 @@ from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Flow, Never, Phrases, Seconds, State, Transition, Trigger
+from turnfsm.fsm.flow import (
+    Action,
+    Fact,
+    Flow,
+    Never,
+    Phrases,
+    Seconds,
+    State,
+    Transition,
+    Trigger,
+    Tuning,
+)
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
@@ -187,6 +198,11 @@ class Parts:
             if name not in body.on:
                 self.places["states", state, "on", name] = place
             self._replace(state, attrs.evolve(body, on={**body.on, name: rows}))
+
+    def tuned(self, state: str, tuning: Tuning) -> None:
+        """Apply settings in a state. Its own take precedence."""
+        if (body := self.file.states.get(state)) is not None:
+            self._replace(state, attrs.evolve(body, tuning=body.tuning.over(tuning)))
 
     def guard(self, state: str, fact: str, actions: Collection[object]) -> None:
         """Add the fact to `unless` of a state's transitions with one of these actions."""

@@ -40,6 +40,7 @@ _TITLES = {
     "Migrates": "Sessions of earlier versions",
     "Assurance": "An assurance",
     "Button": "A button",
+    "Backchannels": "Backchannels of the agent",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -33,6 +33,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "fillers": "filler holding_phrases",
             "pace": "speed tempo patience urgency",
             "silence": "reprompts no_input idle",
+            "backchannels": "backchannel back_channel mhm uh_huh murmur listening_sounds",
             "monologue": "max_speech speech_limit max_monologue",
             "hold": "on_hold holding park wait",
             "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
@@ -98,6 +99,15 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "in": "state states while when during",
             "tools": "tool calls for",
             "interruptible": "allow_interruptions interruptable",
+        }
+    ),
+    "Backchannels": _words(
+        {
+            "after": "delay seconds every wait",
+            "say": "text speak says",
+            "audio": "sound file wav play",
+            "pause": "silence min_silence gap",
+            "in": "state states while when during",
         }
     ),
     "Monologue": _words({"after": "limit at_most max seconds", "say": "text speak says then"}),

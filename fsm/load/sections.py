@@ -15,6 +15,7 @@ from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
+from .backchannels import add_backchannels, check_backchannels
 from .button import add_button, check_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
@@ -54,6 +55,7 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "fillers": ("tool_running", add_fillers),
     "silence": ("listening", add_silence),
     "monologue": ("speaking", add_monologue),
+    "backchannels": ("listening", add_backchannels),
     "never_silent": ("listening", add_never_silent),
     "not_heard": ("listening", add_not_heard),
     "hold": ("listening", add_hold),
@@ -80,6 +82,7 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
         if not (filler.say or filler.audio):
             remedy = "add 'say: TEXT' or 'audio: FILE.wav'"
             yield source.at_key(place, "a filler says nothing", remedy, code="missing-key")
+    yield from check_backchannels(file, source)
     yield from check_confirm(file, source)
     yield from check_button(file, source)
 

@@ -22,6 +22,7 @@ __all__ = [
     "add_never_silent",
     "add_not_heard",
     "add_silence",
+    "also_restarting",
     "count_turn",
     "end_of_filler",
 ]
@@ -264,7 +265,7 @@ def add_silence(parts: Parts) -> None:
         parts.paced_timer("listening", "hang_up_after", None, _HANG_UP_AFTER, row, here)
     for trigger in _COUNTED_FROM:
         rows = parts.file.states["listening"].on.get(trigger, ())
-        parts.trigger("listening", trigger, _also_restarting(rows, timers), section)
+        parts.trigger("listening", trigger, also_restarting(rows, timers), section)
 
 
 def _said(names: Sequence[str]) -> Names:
@@ -277,11 +278,15 @@ def _alike(one: Filler, other: Filler) -> bool:
     return (one.tools, {*one.in_}) == (other.tools, {*other.in_})
 
 
-def _also_restarting(rows: Rows, timers: Names) -> Rows:
-    """The same transitions, which also restart the silence at this trigger."""
+def also_restarting(rows: Rows, timers: Names, actions: Names = ()) -> Rows:
+    """The same transitions, of which those within the state also restart these timers, with these
+    actions."""
     counted = tuple(
-        row if row.dest else attrs.evolve(row, restarts=(*row.restarts, *timers)) for row in rows
+        row
+        if row.dest
+        else attrs.evolve(row, restarts=(*row.restarts, *timers), actions=(*row.actions, *actions))
+        for row in rows
     )
     if any(not (row.conditions or row.unless) for row in rows):
         return counted
-    return (*counted, Transition(restarts=timers))
+    return (*counted, Transition(restarts=timers, actions=actions))

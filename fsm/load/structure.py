@@ -61,6 +61,7 @@ _NOUNS = {
     "Migrates": "the key 'migrates'",
     "Assurance": "'never_silent'",
     "Button": "the button",
+    "Backchannels": "the backchannels",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 

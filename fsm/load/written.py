@@ -39,6 +39,7 @@ __all__ = [
     "ONE_OR_MORE",
     "SHORT",
     "Assurance",
+    "Backchannels",
     "Button",
     "Filler",
     "FlowFile",
@@ -131,6 +132,34 @@ class Filler:
         default=(),
     )
     interruptible: bool = doc("Whether the user may interrupt it.", default=True)
+
+
+@attrs.frozen
+class Backchannels:
+    """What the agent says at a pause of a user who talks on, without taking the floor."""
+
+    say: Texts = doc(_TEXTS, default=Texts(()))
+    audio: str | None = doc(
+        "Instead of 'say': the WAV file that is played (16 bit, one channel). The path is relative "
+        "to the file of the flow.",
+        default=None,
+    )
+    after: float | None = doc(
+        "Seconds since the VAD has reported the beginning of the user's speech, or since the "
+        "previous backchannel. Then the next pause gets one. Default: 4 s at the pace normal.",
+        default=None,
+    )
+    pause: float = doc(
+        "Seconds of silence that are a pause. It must be shorter than the silence after which the "
+        "VAD reports the end of speech (Silero: 0.55 s).",
+        default=0.2,
+    )
+    in_: Names = doc(
+        "The states in which it may be said: listening, tool_running (while the turn waits for a "
+        "tool), or both. Default: listening.",
+        yaml="in",
+        default=("listening",),
+    )
 
 
 @attrs.frozen
@@ -352,6 +381,11 @@ class FlowFile:
     silence: tuple[Reprompt, ...] = doc(
         "What the agent says to a user who says nothing. An utterance of the user restarts it.",
         default=(),
+    )
+    backchannels: Backchannels | None = doc(
+        "What the agent says at a pause of a user who talks on, such as 'mhm'. It takes no floor, "
+        "and is not added to the conversation. Only on LiveKit.",
+        default=None,
     )
     monologue: Monologue | None = doc(
         "How long the agent may talk before it stops and listens.", default=None

@@ -14,7 +14,7 @@ from turnfsm.fsm.sound import Sound, read_sound
 from .classifying import Judge, deadline_of
 from .host import TurnHost
 
-__all__ = ["CustomHost", "host_fact", "turn_action"]
+__all__ = ["CustomHost", "host_fact", "sound_of", "turn_action"]
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -111,7 +111,7 @@ class CustomHost:
                 setattr(self, name, partial(turn.waits_for, tools))
                 continue
             if name in flow.actions and (its := flow.actions[name]).audible:
-                setattr(self, name, partial(turn.sayings.say, name, its, _sound(flow, name)))
+                setattr(self, name, partial(turn.sayings.say, name, its, sound_of(flow, name)))
                 continue
             method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):
@@ -199,7 +199,12 @@ def _marks(kind: type) -> Mapping[str, str]:
     return marks
 
 
-def _sound(flow: Flow, action: str) -> Sound | None:
+def sound_of(flow: Flow, action: str) -> Sound | None:
+    """The sound that an action plays.
+
+    Raises:
+        HostError: It cannot be played.
+    """
     if (file := flow.actions[action].audio) is None:
         return None
     path = Path(file)

@@ -15,7 +15,7 @@ from .conductor import Conductor
 from .custom import CustomHost
 from .deferred import DeferredQueue
 from .ports import Session
-from .vocabulary import check_vocabulary
+from .vocabulary import check_vocabulary, refuse_backchannels
 
 __all__ = ["govern"]
 
@@ -50,6 +50,7 @@ def govern(
     """
     made = flow if isinstance(flow, Flow) else load_flow(flow)
     check_vocabulary(made, f"a {type(session).__name__}")
+    refuse_backchannels(made)
     if sounds := [repr(action.audio) for action in made.actions.values() if action.audio]:
         raise HostError(
             f"flow {made.name!r} plays {', '.join(sounds)}, and only TurnSession and TurnGovernor "

@@ -37,6 +37,7 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
+from .backchannels import Backchannels
 from .button import Button
 from .known_tools import check_arguments_of, parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
@@ -67,7 +68,7 @@ TurnEvents = (
 Handler = Callable[..., Any]
 
 
-class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
+class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[Userdata_T]):
     """Replaces `AgentSession`. It takes the same arguments, and the following.
 
     Args:
@@ -160,6 +161,7 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
         check_vocabulary(self._flow, "a TurnSession")
         self._unproved = require_proof(self._flow, proof)
+        self.load_backchannels(self._flow)
         self._actions = actions
         self._observers = Observers(
             check_telemetry(telemetry), audit, publish_state, super(AgentSession, self).emit
@@ -324,6 +326,7 @@ class TurnSession(Button[Userdata_T], GovernedSession[Userdata_T]):
         await super().session_closed()
         if self._remote is not None:
             self._remote.close()
+        await self.close_backchannels()
         self._observers.end()
         if self._keeping is not None:
             await self._keeping.aclose()

@@ -8,7 +8,12 @@ from typing import Literal
 
 from turnfsm.fsm import Flow, HostError
 from turnfsm.fsm.errors import near
-from turnfsm.runtime.conversation.vocabulary import OPTIONAL_TRIGGERS, TRIGGERS, actions_used
+from turnfsm.runtime.conversation.vocabulary import (
+    OPTIONAL_TRIGGERS,
+    TRIGGERS,
+    actions_used,
+    refuse_backchannels,
+)
 
 __all__ = ["Part", "check_flow", "check_parts"]
 
@@ -70,6 +75,7 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
     Raises:
         HostError: It could not run. The message names the trigger, action or state, and a remedy.
     """
+    refuse_backchannels(flow)
     posts = tuple(posts)
     for name in posts:
         if name not in flow.triggers:

@@ -69,6 +69,10 @@ _SCENES: dict[str, list[Press]] = {
         *_posts("tool_started", "playout_finished", "step_finished"),
         *_posts("filler_1", only_in="tool_running", host=("can_say",)),
     ],
+    "The user talks on": [
+        *_posts("user_started_speaking", "backchannel_after"),
+        *_posts("backchannel_look", host=("backchannel_ready",)),
+    ],
     'The user says "hold on"': [
         *_posts("user_started_speaking", "user_stopped_speaking", "final_transcript"),
         *_posts("hold_turn", host=("hold_asked", "only_asked", "can_say")),
@@ -76,7 +80,11 @@ _SCENES: dict[str, list[Press]] = {
     ],
 }
 
-_NEEDS = {"A tool is slow": "filler_1", 'The user says "hold on"': "hold_turn"}
+_NEEDS = {
+    "A tool is slow": "filler_1",
+    "The user talks on": "backchannel_look",
+    'The user says "hold on"': "hold_turn",
+}
 """The trigger or timer without which a scene would show nothing of its own."""
 
 

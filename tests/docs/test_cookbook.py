@@ -18,7 +18,16 @@ from livekit.agents import function_tool
 from turnfsm import Flow
 from turnfsm.check import check_flow
 from turnfsm.livekit import TurnContext, TurnSession
-from turnfsm.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.testing import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    ScriptedVAD,
+    Stage,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")
 TEXTS = {
@@ -287,6 +296,16 @@ def test_a_disclaimer_is_said_again_until_it_was_heard_to_its_end() -> None:
     assert cut.end < 3.0, outcome.timeline()
     assert [story.text, whole.text] == [STORY, text]
     assert whole.start == pytest.approx(story.end + 0.6, abs=0.1)
+
+
+def test_it_says_mhm_at_a_pause_and_takes_no_turn() -> None:
+    user = ScriptedUser().says("I was on the train", at=1.0, duration=5.0)
+    user.says("and then it stopped", at=6.4, duration=2.0)
+    outcome = play("good_listener", user, 15.0, vad=ScriptedVAD(min_silence=0.55))
+    (mhm,) = outcome.backchannels
+    assert (mhm.text, mhm.start) == ("Mhm.", pytest.approx(6.2, abs=0.1)), outcome.timeline()
+    assert said(outcome) == ["As you like."]
+    assert "assistant: Mhm." not in outcome.context
 
 
 def test_a_patient_agent_asks_later_and_lets_the_caller_finish() -> None:

@@ -88,10 +88,12 @@ def test_a_scene_has_only_triggers_of_its_flow(name: str) -> None:
 def test_a_section_brings_its_scene() -> None:
     """It ends with what the section says."""
     sections = "fillers: {say: Moment.}\nhold: {say: Take your time., then: Are you back?}\n"
+    sections += "backchannels: {say: Mhm.}\n"
     flow, _ = parse_flow(f"flow: mine\nextends: turn\n{sections}")
     assert flow is not None
-    assert len(scenes_for(flow)) == len(scenes_for(load_flow("turn"))) + 2
-    slow, held = (played(flow, number) for number in (TOOL + 1, TOOL + 2))
+    assert len(scenes_for(flow)) == len(scenes_for(load_flow("turn"))) + 3
+    slow, talks, held = (played(flow, TOOL + number) for number in (1, 2, 3))
+    assert talks[-1]["a"] == ["say_backchannel"]
     assert slow[-1]["a"] == ["say_filler_1"]
     said = [action for row in held for action in row.get("a", [])]
-    assert said == ["leave_turn", "say_hold", "say_hold_limit"]
+    assert said == ["prepare_backchannel", "leave_turn", "say_hold", "say_hold_limit"]

@@ -6,6 +6,7 @@ tests/livekit/test_ablation.py fails.
 """
 
 from .activity import GovernedActivity, activity_of
+from .arriving import frames_of
 from .components import closed_by, failure_of
 from .handing_over import refuse_handoff
 from .history import begin_with, begins_with, conversation_of, current_conversation
@@ -32,6 +33,7 @@ __all__ = [
     "current_conversation",
     "current_speech",
     "failure_of",
+    "frames_of",
     "govern",
     "own_id",
     "refuse_handoff",

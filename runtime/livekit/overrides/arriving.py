@@ -18,7 +18,7 @@ from .history import conversation_of
 from .leaving import LeavingActivity
 from .speech import GovernedHandle, govern
 
-__all__ = ["ArrivingActivity", "results_when_copied"]
+__all__ = ["ArrivingActivity", "frames_of", "results_when_copied"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -87,7 +87,7 @@ class ArrivingActivity(LeavingActivity):
         """Say a fixed text, or play a sound, that is no answer to the user."""
         said = self.say(
             text,
-            audio=NOT_GIVEN if sound is None else _frames(sound),
+            audio=NOT_GIVEN if sound is None else frames_of(sound),
             allow_interruptions=NOT_GIVEN if interruptible else False,
             add_to_chat_ctx=sound is None,
         )
@@ -181,6 +181,7 @@ def results_when_copied(
     )
 
 
-async def _frames(sound: Sound) -> AsyncIterator[rtc.AudioFrame]:
+async def frames_of(sound: Sound) -> AsyncIterator[rtc.AudioFrame]:
+    """The frames of a sound."""
     for piece in sound.pieces():
         yield rtc.AudioFrame(piece, sound.rate, 1, len(piece) // 2)

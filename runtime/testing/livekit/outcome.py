@@ -63,7 +63,8 @@ class Outcome:
 
     Attributes:
         events: The timeline.
-        heard: What the user heard.
+        heard: What the user heard, without backchannels.
+        backchannels: The agent's backchannels that they heard.
         requests: The requests to the model.
         tools: The tool calls.
         speeches: The speech handles.
@@ -91,6 +92,7 @@ class Outcome:
 
     events: list[TimelineEntry] = attrs.field(factory=list)
     heard: list[Heard] = attrs.field(factory=list)
+    backchannels: list[Heard] = attrs.field(factory=list)
     requests: list[Request] = attrs.field(factory=list)
     tools: list[ToolRun] = attrs.field(factory=list)
     speeches: list[Speech] = attrs.field(factory=list)

@@ -7,7 +7,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from livekit.agents import Agent, llm
 
@@ -216,6 +216,8 @@ class Stage:
         self.session.input.audio = microphone
         self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)
         self.session.output.audio = self.output
+        self._beside = ScriptedAudioOutput(self.tts, can_pause=False)
+        cast(Any, self.session).backchannel_output = self._beside
         if self._echo:
             microphone.echo = Echo(self.user, self.output).code_at
 
@@ -272,13 +274,19 @@ class Stage:
         outcome.orphans = tuple(sorted(_name(task) for task in left))
         outcome.timers = tuple(sorted(str(timer) for timer in _timers() - before))
         origin = self._recorder._origin
-        outcome.heard = [
-            Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text)
-            for h in self.output.heard
-        ]
+        outcome.heard = _since(origin, self.output)
+        outcome.backchannels = _since(origin, self._beside)
         for heard in outcome.heard:
             self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
+        for one in outcome.backchannels:
+            self._recorder.add("beside", f"{one.text!r} until {one.end:.3f}", one.start)
         return outcome
+
+
+def _since(origin: float, output: ScriptedAudioOutput) -> list[Heard]:
+    return [
+        Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text) for h in output.heard
+    ]
 
 
 def _takes_nothing(maker: Callable[[], Agent]) -> bool:

@@ -102,9 +102,13 @@ def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[So
     )
 
 
+LATER = ("fillers", "backchannels")
+"""The keys that are drawn after the others, which stay what they were before there were these."""
+
+
 def _with_keys(draws: Random, script: Script) -> Script:
     """The same with some sections in its flow, and with what the user says to them."""
-    on = frozenset(key for key in KEYS if key != "fillers" and draws.random() < 0.15)
+    on = frozenset(key for key in KEYS if key not in LATER and draws.random() < 0.15)
     keys = Keys(
         hold=draws.choice((3.0, 8.0)) if "hold" in on else None,
         says_hold=draws.random() < 0.5,
@@ -121,6 +125,9 @@ def _with_keys(draws: Random, script: Script) -> Script:
         on |= {"fillers"}
         states = tuple(state for state in FILLED if draws.random() < 0.6)
         keys = attrs.evolve(keys, fillers=states or FILLED)
+    if draws.random() < 0.15:
+        on |= {"backchannels"}
+        keys = attrs.evolve(keys, backchannels=draws.choice((0.1, 0.3, 1.0)))
     return attrs.evolve(script, switches=script.switches | on, keys=keys, sounds=sounds)
 
 

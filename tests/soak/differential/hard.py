@@ -109,6 +109,11 @@ def _unfounded(played: Played) -> Iterator[str]:
     for at in spoken(played, HOLD_LIMIT):
         if not any(s.phrase in HOLD and s.over < at for s in sounds):
             yield f"at {at:.2f} s the agent ends a hold that nobody has asked for"
+    for one in played.outcome.backchannels:
+        if not any(s.over + 0.04 < one.start < s.over + 0.35 for s in sounds):
+            yield f"at {one.start:.2f} s the agent says a backchannel, and the user does not pause"
+        if any(h.start < one.end - 0.02 and one.start < h.end for h in played.outcome.heard):
+            yield f"at {one.start:.2f} s the agent says a backchannel over its own speech"
 
 
 def _agreed(played: Played, one: Question) -> bool:

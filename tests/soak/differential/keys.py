@@ -1,5 +1,5 @@
 """The sections of a flow that a script draws: `hold`, `confirm`, `not_heard`, `never_silent`,
-`fillers`."""
+`fillers`, `backchannels`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ KEYS = {
     "not_heard": "the flow has the section `not_heard`, and speech gets no transcript",
     "never_silent": "the flow has the section `never_silent`",
     "fillers": "the flow has the section `fillers`, for some of the states that it may name",
+    "backchannels": "the flow has the section `backchannels`",
 }
 """Switches that add a section to the flow of the `TurnSession`."""
 
@@ -51,6 +52,7 @@ class Keys:
         not_heard: The section is there.
         never_silent: Seconds without sound.
         fillers: The states in which a filler is said.
+        backchannels: Seconds of speech before one.
     """
 
     hold: float | None = None
@@ -62,6 +64,7 @@ class Keys:
     not_heard: bool = False
     never_silent: float | None = None
     fillers: tuple[str, ...] = ()
+    backchannels: float | None = None
 
     def flow(self) -> Flow:
         """The flow `turn` with these sections."""
@@ -89,6 +92,9 @@ class Keys:
             sections["never_silent"] = {"after": self.never_silent, **quiet}
         if self.fillers:
             sections["fillers"] = {"after": 1.5, "say": FILLER, "in": [*self.fillers]}
+        if self.backchannels is not None:
+            its = {"say": "m1 m2.", "after": self.backchannels, "pause": 0.05}
+            sections["backchannels"] = {**its, "in": ["listening", "tool_running"]}
         return sections
 
 

@@ -1,0 +1,95 @@
+"""The section `backchannels`: what the agent says at a pause of a user who talks on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.flow import Action, Fact, Never, Transition, Tuning
+from turnfsm.fsm.source import Path, Source
+
+from .parts import Parts
+from .spoken import also_restarting
+from .written import HOST, FlowFile
+
+__all__ = ["add_backchannels", "check_backchannels"]
+
+_SECTION: Path = ("backchannels",)
+_STATES = ("listening", "tool_running")
+"""The states in which no step holds the floor, and the user may have it."""
+_AFTER, _LOOK = 4.0, 0.05
+_BEGINS = "user_started_speaking"
+
+
+def check_backchannels(file: FlowFile, source: Source) -> Iterator[Finding]:
+    """The problems of the section, besides those of its expansion."""
+    if (its := file.backchannels) is None:
+        return
+    if not (its.say or its.audio):
+        remedy = "add 'say: TEXT' or 'audio: FILE.wav'"
+        yield source.at_key(_SECTION, "a backchannel says nothing", remedy, code="missing-key")
+    for index, state in enumerate(its.in_):
+        if state not in _STATES:
+            message = f"no backchannel is said in {quoted(state)}"
+            where: Path = (*_SECTION, "in", index)
+            where = where if source.written(where) else (*_SECTION, "in")
+            yield source.at(where, message, near(state, _STATES), code="unknown-state")
+
+
+def add_backchannels(parts: Parts) -> None:
+    """After some seconds of speech, the next pause in it gets a backchannel."""
+    if (its := parts.file.backchannels) is None:
+        return
+    ready = "A backchannel can be played at once, beside the agent's speech."
+    parts.fact(HOST, "backchannel_ready", Fact(is_=ready), _SECTION)
+    due = Fact(set_by=("backchannel_after",), cleared_by=(_BEGINS, "backchannel_look"))
+    parts.fact("session", "backchannel_due", due, _SECTION)
+    parts.action(
+        "say_backchannel", Action(say=its.say, audio=its.audio, backchannel=True), _SECTION
+    )
+    for name, means in _ACTIONS.items():
+        parts.action(name, Action(is_=means), _SECTION)
+    spoken = Transition(conditions=("user_speaking",), unless=("backchannel_due",))
+    said = Transition(
+        conditions=("backchannel_due", "backchannel_ready", "user_speaking", "user_silent"),
+        unless=("turn_open",),
+        actions=("say_backchannel",),
+        restarts=("backchannel_after", "backchannel_look"),
+    )
+    for state in (state for state in its.in_ if state in _STATES):
+        parts.paced_timer(state, "backchannel_after", its.after, _AFTER, spoken, _SECTION)
+        parts.timer(state, "backchannel_look", _LOOK, said, _SECTION)
+        rows = parts.rows(state).get(_BEGINS, ())
+        begun = also_restarting(rows, ("backchannel_after",), ("prepare_backchannel",))
+        parts.trigger(state, _BEGINS, begun, _SECTION)
+        parts.tuned(state, Tuning(min_silence=its.pause))
+    if heard := parts.rows("thinking").get("playout_started"):
+        stops = tuple(attrs.evolve(r, actions=(*r.actions, "stop_backchannel")) for r in heard)
+        parts.trigger("thinking", "playout_started", stops, _SECTION)
+    for name, property in _PROPERTIES.items():
+        parts.never(name, property, _SECTION)
+
+
+_ACTIONS = {
+    "prepare_backchannel": "Synthesise the backchannels, if that was not done before.",
+    "stop_backchannel": "Stop a backchannel that is still heard: the agent begins to speak.",
+}
+_PROPERTIES = {
+    "no_backchannel_during_a_step": Never(
+        action="say_backchannel",
+        when=("step_running",),
+        because="The agent has the floor, or is about to take it.",
+    ),
+    "no_backchannel_outside_a_pause": Never(
+        action="say_backchannel",
+        unless=("user_silent",),
+        because="The agent would speak over the user's words.",
+    ),
+    "no_backchannel_to_a_user_who_has_finished": Never(
+        action="say_backchannel", unless=("user_speaking",)
+    ),
+    "no_backchannel_instead_of_an_answer": Never(action="say_backchannel", when=("turn_open",)),
+}
