@@ -35,6 +35,7 @@ from .failures import failure_of
 from .hearing import Hearing
 from .output import Tap
 from .requests import Names, request, text_of
+from .speculation import Speculation
 
 __all__ = ["AgentStateChanged", "PipecatAgent", "StepEnd"]
 
@@ -98,6 +99,7 @@ class PipecatAgent(Host):
         self.names = Names()
         self.calls = PipecatCalls(self, lambda: self.asked_for)
         self._noted: set[str] = set()
+        self.speculation = Speculation(lambda frame: self.push(frame))
         self._begun = ""  # the latest step that has produced something
         self._waiting: Reply | None = None  # it has released the floor for a filler
         self._lost = False  # an interruption has ended its response
@@ -120,9 +122,17 @@ class PipecatAgent(Host):
         turn = self.hearing.take_committed()
         said = self.names.latest(frame.context) if turn is not None else None
         self.note_messages()
-        self.ask(self.new_reply(of=frame.context), turn, said)
+        reply = self.ask(self.new_reply(of=frame.context), turn, said)
+        if frame.speculation:
+            self.speculation.confirmed(reply)
+            self.tasks.start(self._discard_unasked(reply))
         if turn is None:
             self.conductor.reply_requested()
+
+    async def _discard_unasked(self, reply: Reply) -> None:
+        await self.conductor.until(lambda: reply.over or self.conductor.floor.holds(reply))
+        if reply.over:
+            await self.speculation.withdraw(reply)
 
     # -- what differs between hosts
 
@@ -132,7 +142,9 @@ class PipecatAgent(Host):
             if reply.instructions is None:
                 self.conductor.speech.response_awaited(reply)
             calls = self.calls.open.values()
-            await self.push(LLMContextFrame(request(reply, self.conductor, self.names, calls)))
+            context = request(reply, self.conductor, self.names, calls)
+            if not await self.speculation.answers(reply, context):
+                await self.push(LLMContextFrame(context))
             return
         end, of = StepEnd(step.id), reply.of
         if isinstance(of, Sound):

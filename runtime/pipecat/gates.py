@@ -8,6 +8,7 @@ from pipecat.frames.frames import (
     BotStoppedSpeakingFrame,
     CancelFrame,
     CancelWorkerFrame,
+    EagerEndOfTurnCancelFrame,
     EndFrame,
     ErrorFrame,
     Frame,
@@ -21,6 +22,8 @@ from pipecat.frames.frames import (
     StopFrame,
     TTSSpeakFrame,
     UserMuteStartedFrame,
+    UserStartedSpeakingFrame,
+    UserStoppedSpeakingFrame,
 )
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
@@ -72,6 +75,8 @@ class AskGate(Gate):
                 await self._session.take_up()
             except TurnfsmError as error:
                 refused = error
+        elif isinstance(frame, UserStartedSpeakingFrame) and direction is DOWN:
+            await self._agent.speculation.withdraw()  # the end of the turn before comes first
         await super().process_frame(frame, direction)
         if refused is not None:
             await self.push_error(str(refused), exception=refused)
@@ -79,6 +84,10 @@ class AskGate(Gate):
 
     def passes(self, frame: Frame, *, down: bool) -> bool:
         match frame:
+            case LLMContextFrame(speculation=True) if down:
+                self._agent.speculation.sent(frame.context)
+            case UserStoppedSpeakingFrame() if down:
+                return not self._agent.speculation.holds(frame)
             case LLMContextFrame() if down:
                 self._agent.asked(frame)
                 return False
@@ -95,6 +104,10 @@ class AskGate(Gate):
     async def passed(self, frame: Frame, *, down: bool) -> None:
         if isinstance(frame, StartFrame):
             self._session.start()
+        elif isinstance(frame, EagerEndOfTurnCancelFrame) or (
+            down and isinstance(frame, InterruptionFrame)
+        ):
+            await self._agent.speculation.forget()
 
     async def cleanup(self) -> None:
         """As `FrameProcessor.cleanup`."""

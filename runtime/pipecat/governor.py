@@ -142,7 +142,7 @@ class TurnGovernor:
         self._recommends = params.user_turn_strategies is None
         self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
         own = params.user_turn_strategies or UserTurnStrategies()
-        strategies = governed(own, self._ends, self._session.hearing, self._session.conductor)
+        strategies = governed(own, self._ends, self._session.agent)
         return replace(params, user_turn_strategies=strategies, user_turn_stop_timeout=NEVER_ASKS)
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:

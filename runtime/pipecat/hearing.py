@@ -150,6 +150,10 @@ class Hearing:
         conductor.user.endpointing_finished(cancelled=False)
         return taken
 
+    def may_speculate(self) -> bool:
+        """A service predicts the end of the turn. Ask the flow whether the model may be asked."""
+        return self._conductor.commits.may_speculate(lambda: None)
+
     def take_committed(self) -> Turn | None:
         """The turn that was committed and is not asked about yet; only once."""
         turn, self.committed = self.committed, None

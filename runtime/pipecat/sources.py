@@ -31,6 +31,7 @@ TRIGGERS_OF: Mapping[Part, Collection[str]] = {
         *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
         *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
         *("hold_turn", "ignore_turn", "deferred_turn", "voice_unrecognised"),
+        "preemptive_generation",
     ),
     "transport": ("start_playout", "output_held", "output_paused", "output_released"),
     "model": (
@@ -51,7 +52,10 @@ ACTIONS_OF: Mapping[Part, Collection[str]] = {
         *("start_output", "hold_output", "release_output", "pause_output", "resume_output"),
         "drop_audio",
     ),
-    "model": ("request_reply", "request_with_results", "request_next_reply", "interrupt_speech"),
+    "model": (
+        *("request_reply", "request_with_results", "request_next_reply", "interrupt_speech"),
+        "start_preemptive_generation",
+    ),
     "output": (),
     "assistant": ("abandon_step",),
 }

@@ -10,6 +10,7 @@ from typing import Any
 from pipecat.frames.frames import (
     Frame,
     InterimTranscriptionFrame,
+    LLMContextFrame,
     ProposedUserStartedSpeakingFrame,
     ProposedUserStoppedSpeakingFrame,
     TranscriptionFrame,
@@ -26,6 +27,7 @@ from pipecat.utils.base_object import BaseObject
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.turns import Turn
 
+from .agent import PipecatAgent
 from .hearing import Hearing
 
 __all__ = ["Ends", "governed"]
@@ -120,9 +122,9 @@ class Starts(_Around, BaseUserTurnStartStrategy):
 class Stops(_Around, BaseUserTurnStopStrategy):
     """A stop strategy of the application. A turn that must not be answered now stays open."""
 
-    def __init__(self, inner: BaseUserTurnStopStrategy, hearing: Hearing) -> None:
+    def __init__(self, inner: BaseUserTurnStopStrategy, agent: PipecatAgent) -> None:
         super().__init__()
-        self._inner, self._hearing = inner, hearing
+        self._inner, self._agent, self._hearing = inner, agent, agent.hearing
 
     @property
     def resolves_proposed_turn_stop_frames(self) -> bool:
@@ -132,20 +134,31 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         await super().setup(setup)
         self._inner.add_event_handler("on_user_turn_inference_triggered", self._complete)
         self._inner.add_event_handler("on_user_turn_stopped", self._stopped)
+        self._inner.add_event_handler("on_user_turn_speculation_cancelled", self._withdrawn)
 
     async def _complete(self, inner: Any, speculation: UserTurnSpeculation | None) -> None:
-        # Make no speculative request: the text that it would answer is committed later.
-        if speculation is None and self._hearing.has_turn and self._hearing.commit():
+        if speculation is not None:
+            if self._hearing.may_speculate():
+                await self.trigger_user_turn_inference_triggered(speculation=speculation)
+        elif self._hearing.has_turn and self._hearing.commit():
             await self.trigger_user_turn_inference_triggered()
 
+    async def _withdrawn(self, inner: Any) -> None:
+        await self.trigger_user_turn_speculation_cancelled()
+
     async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
-        if self._hearing.has_turn:
-            self._hearing.commit()
+        taken = self._hearing.has_turn and self._hearing.commit()
+        asked = params.confirms_speculation and self._agent.speculation.pending
+        if asked and not taken:
+            await self.trigger_user_turn_speculation_cancelled()
         if not self._hearing.turn_waits:
+            asks = self._hearing.close_turn() and not (asked and taken)
             await self.trigger_user_turn_finalized(
                 enable_user_speaking_frames=params.enable_user_speaking_frames,
-                confirms_speculation=not self._hearing.close_turn(),  # no request is sent
+                confirms_speculation=not asks,  # no request is sent
             )
+        if asked and taken:
+            self._agent.asked(LLMContextFrame(self._agent.context, speculation=True))
 
 
 class Ends(BaseUserTurnStopStrategy):
@@ -213,13 +226,12 @@ class Ends(BaseUserTurnStopStrategy):
             await self.cancel_task(watch)
 
 
-def governed(
-    own: UserTurnStrategies, ends: Ends, hearing: Hearing, conductor: Conductor
-) -> UserTurnStrategies:
+def governed(own: UserTurnStrategies, ends: Ends, agent: PipecatAgent) -> UserTurnStrategies:
     """The application's strategies, wrapped so that they ask the flow."""
+    hearing, conductor = agent.hearing, agent.conductor
     starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
     stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
     return UserTurnStrategies(
         start=[Ears(hearing), *(Starts(one, hearing, conductor) for one in starts)],
-        stop=[ends, *(Stops(one, hearing) for one in stops)],
+        stop=[ends, *(Stops(one, agent) for one in stops)],
     )

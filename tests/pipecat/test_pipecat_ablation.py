@@ -111,7 +111,7 @@ NOT_BY_A_ROW = {
     "C2": "the model is asked with results by the reply that has made the calls",
     "C4": "as C1",
     "D3": "as C1",
-    "D4": "the adapter makes no speculative request",
+    "D4": "a response that lacks a result is discarded by the adapter, too",
     "N4": "an interrupted reply cancels its calls, and while a tool runs no reply has the floor",
     "N5": "as N4",
     "T9": "the decorator `once`, and the ledger",

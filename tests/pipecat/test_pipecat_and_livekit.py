@@ -16,7 +16,7 @@ Decided = list[tuple[str, str, str]]
 """What the flow has taken: state, trigger, next state."""
 
 APART = {
-    "preemptive_generation": "the adapter to Pipecat makes no speculative request",
+    "preemptive_generation": "here, no STT of Pipecat predicts the end of a turn",
     "step_progressed": "Pipecat reports each sentence of the voice, LiveKit the first token",
     "report_after": "as step_progressed, which restarts it",
     "start_playout": "LiveKit asks when the model has said something, Pipecat with the first audio",

@@ -13,7 +13,6 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
 from pipecat.turns.user_turn_strategies import (
-    EagerUserTurnStrategies,
     ExternalUserTurnStrategies,
     UserTurnStrategies,
 )
@@ -152,24 +151,6 @@ def test_after_a_failed_request_the_next_turn_is_answered() -> None:
     assert stage.heard == "Here I am again."
     assert stage.user_turns == {"dropped": 1, "replied": 1}
     assert brief(stage.requests[-1]) == ["user: hello there", "user: are you there"]
-
-
-def test_a_prediction_of_the_end_of_a_turn_starts_no_request() -> None:
-    """A service proposes the turn; the model is asked once, when the turn is committed."""
-
-    async def script(stage: Stage) -> None:
-        user = stage.microphone
-        await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
-        await asyncio.sleep(1.0)
-        await user.push_frame(f.EagerTranscriptionFrame("please count", "user", "now"))
-        await asyncio.sleep(0.5)
-        assert stage.requests == []
-        await user.push_frame(f.TranscriptionFrame("please count", "user", "now", finalized=True))
-        await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
-
-    stage = Stage(counts, strategies=EagerUserTurnStrategies).play(script)
-    assert (stage.heard, len(stage.requests)) == (COUNT, 1)
-    assert stage.user_turns == {"replied": 1}
 
 
 def test_too_few_words_do_not_interrupt_and_belong_to_no_turn() -> None:

@@ -53,7 +53,7 @@ from .parts import (
 __all__ = ["NEVER_POSTED", "PipelineStack", "hold", "logged", "pipeline"]
 
 NEVER_POSTED = frozenset({"preemptive_generation"})
-"""The governor makes no speculative request, so nothing proposes one."""
+"""The demo's STT predicts no end of a turn, so nothing proposes a speculative request."""
 
 
 class PipelineStack(SpokenStack):
