@@ -65,7 +65,7 @@ def test_a_pipeline_that_goes_right_raises_no_alarm(
 @pytest.mark.parametrize("id", ["N4", "C1", "C4", "D4", "T8"])
 def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
     """Where the pipeline alone does, and where the user only coughs while a tool runs."""
-    assert audited(SCENARIOS[id], TurnGovernor, recording).right
+    assert audited(SCENARIOS[id], TurnGovernor, recording).ok
 
 
 def test_the_recording_says_what_it_lacks_and_has_no_words(
