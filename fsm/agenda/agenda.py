@@ -24,7 +24,7 @@ from .entries import (
     ReplyEnded,
     ReplyHeard,
     RequestSent,
-    ResultMoot,
+    ResultDropped,
     ResultReady,
 )
 from .settlement import Column, Kind, Row, Rules, row_of
@@ -34,8 +34,8 @@ __all__ = ["Agenda", "Obligation", "Reply"]
 
 @attrs.frozen
 class Obligation:
-    """Something that the agent has yet to deliver to the user. When it is done or moot, it leaves
-    the agenda.
+    """Something that the agent has yet to deliver to the user. When it is delivered or dropped,
+    it leaves the agenda.
 
     Attributes:
         kind: Its kind.
@@ -238,7 +238,7 @@ class Agenda:
                 return self._each(
                     lambda o: attrs.evolve(o, ready=True) if _is(o, "result", (call,)) else o
                 )
-            case ResultMoot(call):
+            case ResultDropped(call):
                 return self._each(lambda o: None if _is(o, "result", (call,)) else o)
             case ReplyAsked():
                 return self._reply_asked(entry)
@@ -367,7 +367,7 @@ class Agenda:
             failures = o.failures + (fate == "retry")
             if fate == "retry":
                 fate = "open" if failures < 2 else "with_next"
-            if fate == "done" or fate == "moot":
+            if fate == "delivered" or fate == "dropped":
                 return None
             return attrs.evolve(o, state=fate, by=None, requested=False, failures=failures)
 

@@ -25,7 +25,7 @@ __all__ = [
     "ReplyEnded",
     "ReplyHeard",
     "RequestSent",
-    "ResultMoot",
+    "ResultDropped",
     "ResultReady",
     "entry_from_note",
     "note_of",
@@ -104,7 +104,7 @@ class ResultReady:
 
 
 @attrs.frozen
-class ResultMoot:
+class ResultDropped:
     """The result of this call need not be delivered, for this reason."""
 
     call: str
@@ -192,7 +192,7 @@ Entry = (
     | CallDetached
     | CallInBackground
     | ResultReady
-    | ResultMoot
+    | ResultDropped
     | ReplyAsked
     | RequestSent
     | CallsKnown
@@ -210,7 +210,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "call_detached": CallDetached,
     "call_in_background": CallInBackground,
     "result_ready": ResultReady,
-    "result_moot": ResultMoot,
+    "result_dropped": ResultDropped,
     "reply_asked": ReplyAsked,
     "request_sent": RequestSent,
     "calls_received": CallsKnown,

@@ -55,11 +55,11 @@ Column = Literal[
     "own_result",
 ]
 
-Fate = Literal["open", "with_next", "with_turn", "retry", "done", "moot"]
+Fate = Literal["open", "with_next", "with_turn", "retry", "delivered", "dropped"]
 """How a claim settles. open: it starts a reply when the floor is free. with_next: the next reply
 delivers it, and none is started for it. with_turn: the same, if the interruption has words; open if
-it was a noise. retry: open after the first failure, with_next after the second. done: it was
-delivered. moot: it is dropped."""
+it was a noise. retry: open after the first failure, with_next after the second.
+delivered, dropped: it leaves the agenda."""
 
 ROWS: tuple[Row, ...] = get_args(Row)
 COLUMNS: tuple[Column, ...] = get_args(Column)
@@ -104,7 +104,7 @@ class Rules:
         "For each way in which a reply ends: how each kind of claim settles. open: the obligation "
         "starts a reply when the floor is free. with_next: the next reply delivers it; it starts "
         "none itself. with_turn: with_next if the interruption has a transcript, open if it was a "
-        "noise. retry: open after the first failure, with_next after the second. done: it was "
-        "delivered. moot: it is dropped.",
+        "noise. retry: open after the first failure, with_next after the second. "
+        "delivered, dropped: it leaves the agenda.",
         factory=dict,
     )

@@ -11,7 +11,7 @@ from .agenda import ALONE, explore_agenda, explore_table
 
 __all__ = ["broken_by", "why_same"]
 
-_LEAVES = frozenset({"done", "moot"})
+_LEAVES = frozenset({"delivered", "dropped"})
 
 
 def broken_by(rules: Rules, other: Rules) -> str | None:
@@ -36,7 +36,7 @@ def why_same(rules: Rules, other: Rules) -> str | None:
     for row, column in _differ(rules, other):
         fates = {rules.settle[row][column], other.settle[row][column]}
         if fates <= _LEAVES:
-            reasons.add("done and moot both leave the agenda")
+            reasons.add("delivered and dropped both leave the agenda")
         elif column == "own_result" and not row.startswith("interrupted_by_tool"):
             reasons.add("only a tool interrupts its own reply")
         else:

@@ -54,7 +54,9 @@ def check_agenda(flow: Flow, source: Source) -> Iterator[Finding]:
     for row, cells in settle.items():
         if row in ROWS and (columns := [column for column in COLUMNS if column not in cells]):
             message = f"row {quoted(row)} of the agenda lacks {_listed(columns)}"
-            remedy = "say what becomes of each: open, with_next, with_turn, retry, done or moot"
+            remedy = (
+                "say what becomes of each: open, with_next, with_turn, retry, delivered or dropped"
+            )
             yield source.at_key(("agenda", "settle", row), message, remedy, code="missing-cell")
 
 

@@ -259,7 +259,7 @@ class ToolCall:
         """The policy is finish."""
         return self.policy == "finish"
 
-    def moot(self) -> str | None:
+    def drop_reason(self) -> str | None:
         """Why the result need not be delivered; None if it must be."""
         if self.replaced_by is not None:
             return self._replaced
@@ -296,7 +296,7 @@ class ToolCall:
         self._decided.set()
 
     def drop_result(self) -> None:
-        """Deliver no result. `ToolCalls` takes it off the agenda, with the reason of `moot`."""
+        """Deliver no result. `ToolCalls` takes it off the agenda, with `drop_reason`."""
 
     def hold_turn(self) -> None:
         self.speech.hold(True)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ResultMoot, ResultReady
+from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ResultDropped, ResultReady
 from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -262,7 +262,7 @@ class ToolCalls(OpenCalls):
         what tools have asked."""
         for call in [call for call in self._calls.values() if call.awaits_input]:
             call.awaits_input = False
-            self._log.add(ResultMoot(call.id, "the user has answered its question"))
+            self._log.add(ResultDropped(call.id, "the user has answered its question"))
         self.forget_settled()
 
     def returned_agent(self, call_id: str) -> None:
@@ -295,7 +295,7 @@ class ToolCalls(OpenCalls):
         call = self._calls.get(call_id)
         said = call.cut_wait() if call is not None else None
         if said is not None:
-            self._log.add(ResultMoot(call_id, "the interruption ended a wait of the tool"))
+            self._log.add(ResultDropped(call_id, "the interruption ended a wait of the tool"))
         return said
 
     def outlives_agent(self, call_id: str) -> bool:
@@ -449,15 +449,15 @@ class ToolCalls(OpenCalls):
             if call.name != newer.name or call.speech is newer.speech:
                 continue
             if correction.applies(call.arguments, newer.arguments) and call.replace(newer.id):
-                self._log.add(ResultMoot(call.id, call.moot() or ""))
+                self._log.add(ResultDropped(call.id, call.drop_reason() or ""))
         self.forget_settled()
 
     def _ready(self, call: ToolCall) -> None:
         """The result of a call has arrived. Decide whether it must be delivered."""
         if call.gave_update or call.awaits_input:
             return  # the result follows
-        if (reason := call.moot()) is not None:
-            self._log.add(ResultMoot(call.id, reason))
+        if (reason := call.drop_reason()) is not None:
+            self._log.add(ResultDropped(call.id, reason))
         else:
             self._log.add(ResultReady(call.id))
 

@@ -24,7 +24,7 @@ from turnfsm.fsm.agenda import (
     ReplyEnded,
     ReplyHeard,
     RequestSent,
-    ResultMoot,
+    ResultDropped,
     ResultReady,
     entry_from_note,
     note_of,
@@ -52,7 +52,7 @@ def test_a_call_takes_the_utterance_over_that_it_was_made_for() -> None:
     assert states(fold(*ASKED, CallMade("c", "r"))) == {"c": "claimed"}
 
 
-def test_a_result_is_done_when_the_reply_that_was_to_deliver_it_was_heard() -> None:
+def test_a_result_is_delivered_when_the_reply_that_was_to_deliver_it_was_heard() -> None:
     made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
     assert states(fold(*made, ReplyHeard("r"))) == {}
 
@@ -128,8 +128,8 @@ def test_the_second_failure_in_a_row_starts_no_reply() -> None:
         assert states(fold(*entries)) == {"c": expected}
 
 
-def test_a_result_that_is_moot_and_an_utterance_that_is_answered_are_gone() -> None:
-    assert states(fold(CallMade("c", "x"), ResultMoot("c", "cancelled"))) == {}
+def test_a_result_that_is_dropped_and_an_utterance_that_is_answered_are_gone() -> None:
+    assert states(fold(CallMade("c", "x"), ResultDropped("c", "cancelled"))) == {}
     assert states(fold(AnswerDue("u"), AnswerDue("v"), Answered(["u"]))) == {"v": "open"}
 
 
@@ -194,7 +194,7 @@ ENTRIES = st.one_of(
     WORDS.map(HeardByModel),
     REPLIES.map(AnswersByItself),
     st.builds(Answered, st.lists(WORDS)),
-    st.builds(ResultMoot, CALLS, st.just("why")),
+    st.builds(ResultDropped, CALLS, st.just("why")),
 )
 
 

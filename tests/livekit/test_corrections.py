@@ -100,8 +100,8 @@ def replaced(stage: Stage) -> list[tuple[str, str]]:
 def dropped(stage: Stage) -> list[str]:
     """The calls whose results need not be delivered, as newer calls have replaced them."""
     journal: Any = stage.session.turn.journal  # type: ignore[attr-defined]
-    moot = [note.data for note in journal.notes("result_moot")]
-    return [data["call"] for data in moot if "has replaced this one" in data["reason"]]
+    dropped = [note.data for note in journal.notes("result_dropped")]
+    return [data["call"] for data in dropped if "has replaced this one" in data["reason"]]
 
 
 def outputs(stage: Stage) -> list[str]:

@@ -58,9 +58,9 @@ def test_a_question_of_a_tool_is_pending_until_the_user_answers(verbatim: bool, 
     outcome = stage.run(14.0)
     assert notes(stage, "input_required") == [{"call": "call_1", "question": QUESTION}]
     journal: Any = stage.session.turn.journal  # type: ignore[attr-defined]
-    (moot,) = journal.notes("result_moot")
-    assert moot.data == {"call": "call_1", "reason": "the user has answered its question"}
-    assert moot.t > at
+    (dropped,) = journal.notes("result_dropped")
+    assert dropped.data == {"call": "call_1", "reason": "the user has answered its question"}
+    assert dropped.t > at
     assert said(outcome)[-1] == "For four, then.", outcome.timeline()
     (output,) = (i for i in stage.session.history.items if i.type == "function_call_output")
     assert "four" in output.output

@@ -52,7 +52,7 @@ NO_NEXT_REPLY: Edits = [
         "",
     ),
 ]
-MOOT_RESULTS: Edits = [("pending_result: open", "pending_result: moot")]
+DROPPED_RESULTS: Edits = [("pending_result: open", "pending_result: dropped")]
 NO_DEFERRED_TURN: Edits = [
     (
         "      deferred_turn: {unless: [user_speaking, user_may_continue, "
@@ -97,7 +97,7 @@ WITHOUT: Mapping[str, Edits] = {
     **dict.fromkeys(("N1", "N2", "N6", "N7", "N9", "N10", "N11"), NO_PAUSE),
     **dict.fromkeys(("N3", "N8", "E2"), NO_HOLD),
     **dict.fromkeys(("T2", "T3", "T4", "T5", "T7"), NO_NEXT_REPLY),
-    "C3": MOOT_RESULTS,
+    "C3": DROPPED_RESULTS,
     **dict.fromkeys(("T1", "T6"), NO_TURN_OVER_A_TOOL),
     "T8": NO_OBJECTION,
     "D1": NO_DEFERRED_TURN,
