@@ -12,7 +12,7 @@ import turnfsm.fsm.check.check
 from turnfsm import Flow, FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.report import Report
-from turnfsm.runtime import known_proofs, proof
+from turnfsm.runtime import proof
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.proof import digest, require_proof, shipped_proofs
 
@@ -144,7 +144,7 @@ def test_another_checker_checks_it_again(
     assert mine is not None
     require_proof(mine)
     another_process(monkeypatch)
-    monkeypatch.setattr(known_proofs, "_checker", lambda: "another")
+    monkeypatch.setattr(proof, "_checker", lambda: "another")
     require_proof(mine)
     assert checks == ["mine", "mine"]
 
