@@ -37,7 +37,8 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "unknown-timer": "A timer that is not declared.",
         "unknown-scope": "A scope, or an owner, that is not declared.",
         "unknown-group": "A group of states that is not declared.",
-        "unknown-phrases": "A list of phrases that does not come with turnfsm.",
+        "unknown-phrases": "A list of phrases that does not come with turnfsm, or a phrase that no "
+        "list has.",
         "unknown-bound": "A bound that does not exist.",
         "name": "A name that diagrams, hosts and other tools cannot use.",
         "repeated": "A name is listed twice.",

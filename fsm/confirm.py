@@ -14,8 +14,8 @@ from .phrases import Phrases
 __all__ = ["Condition", "Confirm", "arguments_in"]
 
 _YES = ("yes",)
-_POLITE = ("acknowledgement",)
-"""The phrase lists that may accompany a yes."""
+_BESIDES = ("acknowledgement", "hesitation")
+"""The phrase lists that may accompany a yes: "Uh, yes, thank you"."""
 
 
 @attrs.frozen
@@ -83,7 +83,7 @@ class Confirm:
     )
     yes: Names = doc(
         "Phrases that are a yes, instead of those of the list 'yes'. Others of that list and of "
-        "the list 'acknowledgement' may stand beside them, and nothing else.",
+        "the lists 'acknowledgement' and 'hesitation' may stand beside them, and nothing else.",
         default=(),
     )
     otherwise: Texts = doc(
@@ -113,7 +113,7 @@ class Confirm:
     def agrees(self, words: str) -> bool:
         """Whether an answer is a yes, and nothing else."""
         said = Phrases(also=self.yes, anywhere=True) if self.yes else _SAID
-        only = Phrases(lists=(*_YES, *_POLITE), also=self.yes)
+        only = Phrases(lists=(*_YES, *_BESIDES), also=self.yes)
         return said.match(words) and only.match(words)
 
 

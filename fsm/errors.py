@@ -38,8 +38,12 @@ def quoted(word: object) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def closest(word: object, known: Iterable[str]) -> str | None:
-    """The name that was probably meant."""
+def closest(word: object, known: Iterable[str], *, alike: float = 0.6) -> str | None:
+    """The name that was probably meant.
+
+    Args:
+        alike: How similar it must be, from 0 to 1.
+    """
     # Comparing is slow, and a file with this many names is no longer read by eye.
     names = list(itertools.islice(known, _MOST_COMPARED))
     if len(text := str(word)) > 60:
@@ -47,7 +51,7 @@ def closest(word: object, known: Iterable[str]) -> str | None:
     folded = {name.casefold().replace("-", "_"): name for name in names}
     if same := folded.get(text.casefold().replace("-", "_")):
         return same
-    close = difflib.get_close_matches(text, names, 1, 0.6)
+    close = difflib.get_close_matches(text, names, 1, alike)
     return close[0] if close else None
 
 

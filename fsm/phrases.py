@@ -58,8 +58,8 @@ class Phrases:
     """
 
     lists: Names = doc(
-        "Shipped lists of phrases: acknowledgement, backchannel, correction, filler, hold, no, "
-        "stop_word, yes. A list has several languages; all of them count.",
+        "Shipped lists of phrases: acknowledgement, backchannel, correction, filler, hesitation, "
+        "hold, no, stop_word, yes. A list has several languages; all of them count.",
         default=(),
     )
     also: Names = doc("Phrases in addition to those of the lists.", default=())

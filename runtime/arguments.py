@@ -103,7 +103,7 @@ def check_ledger(ledger: Ledger | None) -> Ledger:
     return ledger
 
 
-_SINKS = "give a list of sinks: sinks=[JsonlSink('calls.jsonl')]"
+_SINKS = "give a list of sinks: sinks=[JsonlSink('journals/')]"
 
 
 def _is_sink(value: Any) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from turnfsm.fsm.recording import VERSION, words_of
-from turnfsm.runtime.journal.sinks import new_file
+from turnfsm.runtime.journal.sinks import new_file, path_of
 
 __all__ = ["EventFile", "hashed_words"]
 
@@ -21,7 +21,7 @@ class EventFile:
     """Writes one event a line, until that fails.
 
     Args:
-        target: The path of a new file, or an open text file.
+        target: The path of a new file, a folder, or an open text file.
         header: The fields of the first line.
 
     Raises:
@@ -29,7 +29,7 @@ class EventFile:
     """
 
     def __init__(self, target: str | Path | IO[str], header: Mapping[str, Any]) -> None:
-        opened = new_file(Path(target)) if isinstance(target, str | Path) else target
+        opened = new_file(path_of(target)) if isinstance(target, str | Path) else target
         self._file: IO[str] | None = opened
         self._write({"events": VERSION, **header})
 

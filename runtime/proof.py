@@ -40,15 +40,19 @@ def is_proved(digest: str) -> bool:
 
 
 def remember(digest: str) -> None:
-    """Record that the flow with this digest is proved. Does nothing if the folder is not
+    """Record that the flow with this digest is proved. Logs a warning if the folder is not
     writable."""
     if (file := _file(digest)) is None:
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    except OSError:
-        return  # the next process proves it again
+    except OSError as exc:
+        logger.warning(
+            "the proof cannot be stored in %s (%s), so each process proves the flow again; name "
+            "another folder in %s",
+            file.parent, (exc.strerror or str(exc)).lower(), VARIABLE,
+        )  # fmt: skip
 
 
 def _file(digest: str) -> Path | None:
@@ -141,7 +145,7 @@ def _is_known(flow: Flow) -> bool:
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     """Check a flow, unless it comes with turnfsm or was proved on this machine before.
 
-    A check takes about a second. `turnfsm check` does it in advance. What a proof does not depend
+    A check takes some seconds. `turnfsm check` does it in advance. What a proof does not depend
     on, such as tool policies and phrases, can change without another check.
 
     Args:
@@ -165,6 +169,11 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
         return ("it was not checked: proof='off'",)
     from turnfsm.fsm.check.check import check_flow
 
+    logger.info(
+        "flow %r is proved now, once for this version of it; the session waits meanwhile, for some "
+        "seconds. `turnfsm check` does it in advance, such as when an image is built",
+        flow.name,
+    )
     report = check_flow(flow)
     if report.ok:
         note_proved(flow)

@@ -27,6 +27,10 @@ _OTHER_MEANS = "The user has said something that is not the yes that a call wait
 
 def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the questions, besides those of their expansions."""
+    if file.tools.confirm and "agreed" in file.phrases:
+        message = "'agreed' is decided by 'confirm': it is a yes to the question that was asked"
+        remedy = "write the phrases below the tool: 'confirm: {TOOL: {yes: [PHRASE]}}'"
+        yield source.at_key(("phrases", "agreed"), message, remedy, code="contradiction")
     if file.tools.confirm and "tool_running" not in file.states:
         message = "'confirm' needs the state 'tool_running'"
         yield source.at_key(_SECTION, message, "write 'extends: turn'", code="unknown-state")

@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.flow import Always, Flow, Names, Never, Transition
-from turnfsm.fsm.phrases import shipped_phrases
+from turnfsm.fsm.phrases import Phrases, phrases_of, shipped_phrases, words_of
 from turnfsm.fsm.source import Path, Source
 
 from .rules import check_rules
@@ -109,6 +109,17 @@ class _Names:
                 if name not in (known := shipped_phrases()):
                     message, place = f"no list of phrases {quoted(name)}", (*path, "lists", index)
                     yield self.source.at(place, message, near(name, known), code="unknown-phrases")
+            yield from self._left_out(path, phrases)
+
+    def _left_out(self, path: Path, phrases: Phrases) -> Iterator[Finding]:
+        known = {phrase for name in phrases.lists for phrase in phrases_of(name)}
+        for index, text in enumerate(phrases.without):
+            if (words := words_of(text)) not in known:
+                listed: Path = (*path, "without", index)
+                place = listed if self.source.written(listed) else (*path, "without")
+                message = f"no list of {quoted(path[-1])} has the phrase {quoted(text)}"
+                remedy = near(" ".join(words), [" ".join(phrase) for phrase in known])
+                yield self.source.at(place, message, remedy, code="unknown-phrases")
 
     def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
         yield from self._one((*path, "dest"), "state", transition.dest)

@@ -13,6 +13,7 @@ from turnfsm.runtime.cut_off_call import CutOffCall
 
 __all__ = [
     "check_arguments",
+    "check_confirmed_tools",
     "is_once",
     "misspelt_tools",
     "on_interruption",
@@ -27,6 +28,9 @@ Tool = TypeVar("Tool")
 _POLICY = "__turnfsm_interrupted__"
 _ONCE = "__turnfsm_once__"
 _RECOVER = "__turnfsm_recover__"
+
+_ONE_LETTER = 0.85
+"""How similar two names are, from 0 to 1, if they differ by a letter or two."""
 
 
 Recover = Callable[[CutOffCall], object]
@@ -178,14 +182,40 @@ def check_arguments(flow: Flow, tool: str, parameters: Collection[str]) -> None:
             raise FlowError(at.render(), [at])
 
 
-def misspelt_tools(tools: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:
+def check_confirmed_tools(flow: Flow, known: Iterable[str]) -> None:
+    """Check the names of the tools that the user is asked about: a call of a misspelt one would run
+    without a yes.
+
+    A name that resembles no tool is accepted: a later agent may have that tool.
+
+    Args:
+        flow: The flow.
+        known: The names of all tools so far.
+
+    Raises:
+        FlowError: A name is probably misspelt. The error has the place in the file.
+    """
+    for tool, meant in misspelt_tools(flow.tools.confirm, known, alike=_ONE_LETTER):
+        if meant in flow.tools.confirm:
+            continue  # both exist: a later agent has the other
+        message = f"no agent has the tool {quoted(tool)}, so it runs without a question"
+        remedy = f"did you mean {quoted(meant)}?"
+        if flow.source is None:
+            raise FlowError(f"{message}; {remedy}")
+        at = flow.source.at_key(("tools", "confirm", tool), message, remedy, code="unknown-tool")
+        raise FlowError(at.render(), [at])
+
+
+def misspelt_tools(
+    tools: Iterable[str], known: Iterable[str], *, alike: float = 0.6
+) -> Iterator[tuple[str, str]]:
     """The tool names in the flow that look misspelt, each with the name that was probably meant.
 
     A name that resembles no tool is not reported: a later agent may have that tool.
     """
     names = set(known)
     for name in tools:
-        if name not in names and (meant := closest(name, names)):
+        if name not in names and (meant := closest(name, names, alike=alike)):
             yield name, meant
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import tempfile
+import time
 from collections.abc import Collection, Mapping
 from itertools import count
 from pathlib import Path
@@ -27,7 +29,9 @@ class JsonlSink:
     ``journal.jsonl``, ``journal-2.jsonl``.
 
     Args:
-        target: The path of a new file, or an open text file, which is not closed at the end.
+        target: The path of a new file; a folder (``"calls/"``), which is made if needed, and gets a
+            new file that is named after the time; or an open text file, which is not closed at the
+            end.
         redact: ``leave_out``, ``hash``, or None to keep what was said.
         private: The keys of an entry's or note's data that have text of the conversation.
 
@@ -57,7 +61,7 @@ class JsonlSink:
         self.error: Exception | None = None
         self._redact = Redactor(redact, private)
         self.redact = redact
-        self._target = Path(target) if isinstance(target, str) else target
+        self._target = path_of(target) if isinstance(target, str | Path) else target
         self._file: IO[str] | None = (
             new_file(self._target) if isinstance(self._target, Path) else self._target
         )
@@ -165,6 +169,24 @@ def _plain(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
+def path_of(target: str | Path) -> Path:
+    """The path of the file: the target, or a new name in it if it is a folder.
+
+    A text that ends with a slash is a folder, which is made if it does not exist.
+
+    Raises:
+        JournalError: The folder cannot be made.
+    """
+    path = Path(target)
+    if not (str(target).endswith(("/", os.sep)) or path.is_dir()):
+        return path
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise _cannot(path, exc) from None
+    return path / f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{secrets.token_hex(3)}.jsonl"
+
+
 def new_file(path: Path) -> IO[str]:
     """Make a file that only its owner can read.
 
@@ -181,7 +203,10 @@ def new_file(path: Path) -> IO[str]:
 
 
 def _exists(path: Path) -> JournalError:
-    return JournalError(f"{path} exists; name a new file, a journal does not overwrite another one")
+    return JournalError(
+        f"{path} exists, and is not overwritten; name a new file for each session, or a folder: "
+        f"'{path.stem}s/'"
+    )
 
 
 def _cannot(path: Path, exc: OSError) -> JournalError:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from livekit import rtc
 from livekit.agents.version import __version__ as LIVEKIT
 
 from turnfsm.runtime.event_file import EventFile, hashed_words
@@ -41,7 +42,8 @@ class SessionEvents(ABC):
         self._open: set[Any] = set()
         self._watch_close()
         for name in _FIELDS:
-            session.on(name, self._listener(name))  # type: ignore[arg-type]
+            # not session.on, which warns of metrics_collected in every call
+            rtc.EventEmitter.on(session, name, self._listener(name))  # type: ignore[misc]
 
     @abstractmethod
     def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
@@ -196,7 +198,8 @@ class EventRecorder(SessionEvents):
 
     Args:
         session: An `AgentSession`, before it is started.
-        target: The path of a new file, or an open text file.
+        target: The path of a new file, a folder (``"recordings/"``) for a new file of its own, or
+            an open text file.
 
     Raises:
         JournalError: The file exists or cannot be created.

@@ -11,28 +11,36 @@ from livekit.agents.llm.async_toolset import AsyncToolset
 from livekit.agents.llm.utils import build_legacy_openai_schema
 
 from turnfsm.fsm import HostError
-from turnfsm.fsm.flow import Flow, Names
-from turnfsm.runtime.conversation.policies import check_arguments, misspelt_tools
+from turnfsm.fsm.flow import Flow
+from turnfsm.runtime.conversation.policies import (
+    check_arguments,
+    check_confirmed_tools,
+    misspelt_tools,
+)
 
-__all__ = ["check_arguments_of", "parameters_of", "warn_of_misspelt_tools"]
+__all__ = ["check_arguments_of", "check_names_of_tools", "parameters_of"]
 
 logger = logging.getLogger("turnfsm")
 
 
-def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
+def check_names_of_tools(flow: Flow, given: Iterable[Any]) -> None:
     """Log a warning for each tool that the flow names but no agent has.
 
     A session may hand over to agents that do not exist yet. So the tools of all agent classes in
     this process count as known.
 
     Args:
-        tools: The tools that the flow names.
+        flow: The flow.
         given: The tools of the session and of its first agent.
+
+    Raises:
+        FlowError: The user is asked about a tool whose name is probably misspelt.
     """
-    if not tools:
+    if not flow.named_tools:
         return  # skip the search through all agent classes
     known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
-    for name, meant in misspelt_tools(tools, known):
+    check_confirmed_tools(flow, known)
+    for name, meant in misspelt_tools(flow.named_tools, known):
         logger.warning(
             "the flow names the tool %r, which neither the session nor any class of agents has; "
             "did you mean %r? Tools that an agent gets later are not known yet",

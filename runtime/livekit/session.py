@@ -39,7 +39,7 @@ from turnfsm.runtime.view.live import LiveView, view_of
 
 from .backchannels import Backchannels
 from .button import Button
-from .known_tools import check_arguments_of, parameters_of, warn_of_misspelt_tools
+from .known_tools import check_arguments_of, check_names_of_tools, parameters_of
 from .lifecycle import SessionLifecycle
 from .missing import require_livekit
 from .observers import Observers
@@ -261,7 +261,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
         tools = [*self.tools, *agent.tools]
-        warn_of_misspelt_tools(self._turn.flow.named_tools, tools)
+        check_names_of_tools(self._turn.flow, tools)
         check_arguments_of(self._turn.flow, tools)
         require_turn_detection(self._flow, self, agent)
         self._custom.check_agent(agent)

@@ -39,7 +39,8 @@ class FrameRecorder(BaseObserver):
     whether words were lost. The key is not stored.
 
     Args:
-        target: The path of a new file, or an open text file.
+        target: The path of a new file, a folder (``"recordings/"``) for a new file of its own, or
+            an open text file.
 
     Raises:
         JournalError: The file exists or cannot be created.

@@ -91,6 +91,7 @@ def test_a_list_of_phrases_comes_with_turnfsm() -> None:
         "backchannel",
         "correction",
         "filler",
+        "hesitation",
         "hold",
         "no",
         "stop_word",

@@ -313,6 +313,30 @@ def test_a_parameter_that_the_tool_does_not_have_is_an_error(
     assert finding.remedy == "did you mean 'amount'?"
 
 
+def test_a_misspelt_tool_is_an_error_as_its_calls_would_need_no_yes() -> None:
+    flow = parsed("flow: m\nextends: turn\ntools: {confirm: {transfr: {say: Shall I?}}}\n")
+    with pytest.raises(FlowError) as raised:
+        play(asked(), 3.0, flow)
+    (finding,) = raised.value.findings
+    assert finding.place.endswith("3:19"), finding.place
+    assert finding.remedy == "did you mean 'transfer'?"
+
+
+def test_a_similar_name_is_no_mistake_if_both_tools_are_asked_about() -> None:
+    both = "{transfr: {say: Shall I?}, transfer: {say: Shall I?}}"
+    outcome, transferred = play(
+        asked(), 8.0, parsed(f"flow: m\nextends: turn\ntools: {{confirm: {both}}}\n")
+    )
+    assert said(outcome) == ["Shall I?"], outcome.timeline()
+    assert transferred == []
+
+
+@pytest.mark.parametrize("text", ["Uh, yes.", "Um, okay, yes please", "Well, sure, thank you"])
+def test_a_hesitant_yes_is_a_yes(text: str) -> None:
+    _, transferred = play(asked().says(text, at=8.0), 16.0)
+    assert transferred == [500]
+
+
 def test_a_backchannel_over_the_question_does_not_spoil_the_yes() -> None:
     question = "You want to send 500 euros to your brother today. Shall I do it?"
     text = "flow: m\nextends: overlap\ntools: {confirm: {transfer: {say: %s}}}\n"

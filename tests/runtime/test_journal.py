@@ -227,12 +227,33 @@ def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
     path.write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for target in (path, tmp_path / "link"):
-        with pytest.raises(JournalError, match="exists; name a new file"):
+        with pytest.raises(
+            JournalError,
+            match="exists, and is not overwritten; name a new file for each session, or a folder",
+        ):
             JsonlSink(target)
-        with pytest.raises(JournalError, match="exists; name a new file"):
+        with pytest.raises(
+            JournalError,
+            match="exists, and is not overwritten; name a new file for each session, or a folder",
+        ):
             write_journal(target, EMPTY)
     assert path.read_text() == "mine"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "there"]
+
+
+def test_a_folder_gets_a_new_file_for_each_journal(tmp_path: Path) -> None:
+    """What ends with a slash is a folder, which is made; so is what exists as one."""
+    for target in (f"{tmp_path}/calls/", tmp_path / "calls", str(tmp_path / "calls")):
+        JsonlSink(target).close()
+    names = [path.name for path in (tmp_path / "calls").iterdir()]
+    assert len(names) == 3
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d-]{8}-[0-9a-f]{6}\.jsonl", name) for name in names)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(JournalError, match="file/calls: not a directory; name a file"):
+        JsonlSink(f"{tmp_path}/file/calls/")
 
 
 @pytest.mark.parametrize("make", [JsonlSink, lambda path: write_journal(path, EMPTY)])
