@@ -46,6 +46,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "contradiction": "Two parts of the flow contradict each other.",
         "never-set": "A fact that nothing can make true.",
         "no-begin": "A scope that nothing begins.",
+        "endless": "The agent says a text again and again, although nobody does anything.",
         "no-state": "A flow without a state.",
         "missing-cell": "The agenda does not say what becomes of a claim.",
         "unknown-cell": "A row or a column that the table of the agenda does not have.",

@@ -15,6 +15,7 @@ from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.sound import read_sound
 from turnfsm.fsm.source import Path, Source
 
+from .endless import check_endless
 from .written import HOST
 
 __all__ = ["check_rules"]
@@ -98,6 +99,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _scopes,
         _transitions,
         _properties,
+        check_endless,
         check_agenda,
         check_migrates,
     )

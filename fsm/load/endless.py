@@ -1,0 +1,81 @@
+"""Finds texts that the agent would say again and again in a call in which nobody does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.flow import Action, Flow, Row
+from turnfsm.fsm.source import Source
+
+__all__ = ["check_endless"]
+
+
+def check_endless(flow: Flow, source: Source) -> Iterator[Finding]:
+    """The transitions that say something and come again when it was heard.
+
+    The call rests in the initial state, and returns to it after a text. So its timers run again
+    then, and the trigger `done` of the text may be the one that says it.
+    """
+    if flow.kind != "turn" or flow.initial not in flow.states:
+        return
+    says = [row for row in flow.rows(flow.initial) if _says(flow, row) and row.dest == row.source]
+    for row in says:
+        if not source.inherited(row.path) and _comes_again(flow, row, says):
+            first = "after" if row.timer else "at"
+            message = (
+                f"{first} {quoted(row.trigger)} the agent says a text, and the same again when it "
+                "was heard, for ever"
+            )
+            remedy = (
+                f"say it once: declare 'facts: {{session: {{said: {{set_by: {row.trigger}}}}}}}', "
+                "and add 'unless: said' here"
+            )
+            yield source.at_key(row.path, message, remedy, code="endless")
+
+
+def _says(flow: Flow, row: Row) -> bool:
+    return any(action.audible for action in _actions(flow, row))
+
+
+def _actions(flow: Flow, row: Row) -> list[Action]:
+    return [flow.actions[name] for name in row.transition.actions if name in flow.actions]
+
+
+def _comes_again(flow: Flow, row: Row, says: list[Row]) -> bool:
+    """Whether the transition is taken again although no other party does anything."""
+    if row.timer and flow.timers.get(row.trigger, inf) == inf:
+        return False
+    seen = [row.trigger]
+    for trigger in seen:  # grows
+        dones = [done for one in says if one.trigger == trigger for done in _done(flow, one)]
+        seen += [done for done in dict.fromkeys(dones) if done not in seen]
+    done = set(_done(flow, row))
+    if row.timer:
+        again = not any(one.trigger in done and _does(one) for one in flow.rows())
+    else:
+        again = any(row.trigger in _done(flow, one) for one in says if one.trigger in seen)
+    return again and not _stops(flow, row, set(seen))
+
+
+def _done(flow: Flow, row: Row) -> Iterator[str]:
+    """What is posted when its texts were heard."""
+    return (one.done for one in _actions(flow, row) if one.audible and one.done is not None)
+
+
+def _does(row: Row) -> bool:
+    return bool(row.transition.actions) or not row.internal
+
+
+def _stops(flow: Flow, row: Row, loop: set[str]) -> bool:
+    """Whether its guard may forbid it for good: by a fact that it sets itself, that is never
+    cleared, or that only the host knows."""
+    if row.transition.conditions:
+        return True
+    facts = (flow.facts[name] for name in row.transition.unless if name in flow.facts)
+    return any(
+        fact.host or loop & {*fact.set_by} or (fact.scope is None and not fact.cleared_by)
+        for fact in facts
+    )
