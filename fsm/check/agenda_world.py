@@ -61,6 +61,8 @@ class World:
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
         self.bounds = bounds
         self.parts = Parts(rules, bounds)
+        self._changed: dict[tuple[Any, ...], Deliveries] = {}
+        self._same: dict[Deliveries, Deliveries] = {}  # one object for equal values
 
     def first(self) -> State:
         """Nothing has happened."""
@@ -168,7 +170,12 @@ class World:
     # -- inside
 
     def _after(self, s: State, happens: Callable[..., Deliveries], *about: Any) -> State:
-        return attrs.evolve(s, deliveries=happens(s.deliveries, *about))
+        key = happens.__name__, s.deliveries, *about
+        found = self._changed.get(key)
+        if found is None:
+            made = happens(s.deliveries, *about)
+            found = self._changed[key] = self._same.setdefault(made, made)
+        return attrs.evolve(s, deliveries=found)
 
     def _over(self, s: State, r: int, by: Ending, call: str | None = None) -> State:
         agenda = s.deliveries.agenda

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import perf_counter
 from typing import TypeAlias
 
@@ -58,8 +59,45 @@ class Exploration:
         return way[::-1]
 
 
+Ways: TypeAlias = "tuple[int, tuple[Edge, ...], tuple[Edge, ...]]"
+"""How many moves there are, one for each different effect, and those that may break a rule."""
+
+
+def ways_of(edges: Iterable[Edge], bits: int, known: int) -> Ways:
+    """The moves of the configurations that have these bits among the known ones.
+
+    Most alarms are known not to sound there: bits before the move, or bits that it sets or clears,
+    differ from what the alarm wants.
+    """
+    count, effects, alarming = 0, dict[tuple[int, int], Edge](), list[Edge]()
+    for edge in edges:
+        keep, set_, alarms, move = edge
+        count += 1
+        effects.setdefault((keep, set_), edge)
+        decided = ~keep | set_ | known  # the bits that are known after the move
+        after_it = bits & keep | set_
+        possible = tuple(
+            alarm
+            for alarm in alarms
+            if not (bits ^ alarm[1]) & alarm[0] & known
+            and not (after_it ^ alarm[3]) & alarm[2] & decided
+        )
+        if possible:
+            alarming.append((keep, set_, possible, move))
+    return count, tuple(effects.values()), tuple(alarming)
+
+
+_MOST_KEPT = 10_000
+"""How many combinations of bits a state keeps the moves of."""
+
+
 class StateMoves:
-    """The moves of one state: those that depend on no bit, and a table for each other trigger."""
+    """The moves of one state: those that depend on no bit, and a table for each other trigger.
+
+    Attributes:
+        reads: The bits that decide which moves there are. Configurations that agree in them have
+            the same moves, so these are computed once for each combination.
+    """
 
     def __init__(self, model: StateSpace, state: str) -> None:
         self.model, self.state = model, state
@@ -74,9 +112,23 @@ class StateMoves:
                 for edge in model.edges(state, trigger, 0):
                     fixed.setdefault((trigger, *what_it_does(edge)), edge)
         self.fixed = tuple(fixed.values())
+        self.reads = 0
+        for reads, _, _ in self.tables:
+            self.reads |= reads
+        self._at: dict[int, tuple[Edge, ...]] = {}
+        self._ways: dict[int, Ways] = {}
 
-    def at(self, node: int) -> list[Edge]:
+    def at(self, node: int) -> tuple[Edge, ...]:
         """Every move that can change something in a configuration."""
+        decides = node & self.reads
+        found = self._at.get(decides)
+        if found is None:
+            found = self._listed(node)
+            if len(self._at) < _MOST_KEPT:
+                self._at[decides] = found
+        return found
+
+    def _listed(self, node: int) -> tuple[Edge, ...]:
         edges = [*self.fixed]
         for reads, table, trigger in self.tables:
             key = node & reads
@@ -84,7 +136,17 @@ class StateMoves:
             if found is None:
                 found = table[key] = self.model.edges(self.state, trigger, key)
             edges += found
-        return edges
+        return tuple(edges)
+
+    def ways(self, node: int) -> Ways:
+        """The same moves, for the explorer."""
+        decides = node & self.reads
+        found = self._ways.get(decides)
+        if found is None:
+            found = ways_of(self.at(node), decides, self.reads)
+            if len(self._ways) < _MOST_KEPT:
+                self._ways[decides] = found
+        return found
 
 
 def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
@@ -105,12 +167,12 @@ def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
         for mask, want, rule in moves.tests:
             if node & mask == want and rule not in found.violations:
                 found.violations[rule] = Violation(rule, node, None)
-        edges = moves.at(node)
-        found.transitions += len(edges)
+        count, edges, alarming = moves.ways(node)
+        found.transitions += count
+        for edge in alarming:
+            _judge(found, node, edge)
         for edge in edges:
             reached = node & edge[0] | edge[1]
-            if edge[2]:
-                _judge(found, node, reached, edge)
             if reached not in links:
                 links[reached] = (node, edge)
                 queue.append(reached)
@@ -121,7 +183,8 @@ def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
     return found
 
 
-def _judge(found: Exploration, node: int, reached: int, edge: Edge) -> None:
+def _judge(found: Exploration, node: int, edge: Edge) -> None:
+    reached = node & edge[0] | edge[1]
     for before, wanted, after, then, rule in edge[2]:
         if node & before == wanted and reached & after == then and rule not in found.violations:
             found.violations[rule] = Violation(rule, node, edge)

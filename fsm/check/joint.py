@@ -45,6 +45,7 @@ class Joint:
     )
     _views: _Numbered[View] = attrs.field(factory=lambda: _Numbered[View](), init=False)
     _view_of: list[int] = attrs.field(factory=list, init=False)
+    _at_once_of: list[int] = attrs.field(factory=list, init=False)
     _heard_of: list[int] = attrs.field(factory=list, init=False)
     _after: dict[tuple[int, tuple[Op, ...]], int] = attrs.field(factory=dict, init=False)
     _steps: dict[tuple[str, int, int], _Steps] = attrs.field(factory=dict, init=False)
@@ -103,7 +104,7 @@ class Joint:
     def _next(self, s: Situation) -> Iterator[tuple[int, _Steps]]:
         here, deliveries, left = s
         view, turn = self._view_of[deliveries], self.turn
-        if steps := self._known("at once", turn.at_once, here, view):
+        if steps := self._known("at once", turn.at_once, here, self._at_once_of[deliveries]):
             yield left, steps
             return
         yield left, self._known("goes on", turn.goes_on, here, view)
@@ -128,6 +129,7 @@ class Joint:
         if number == len(self._view_of):
             view = view_of(self.parts, s)
             self._view_of.append(self._views.number(view))
+            self._at_once_of.append(self._views.number(view.at_once()))
             self._heard_of.append(self._views.number(view.without_phases()))
         return number
 

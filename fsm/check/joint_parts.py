@@ -71,6 +71,10 @@ class View(NamedTuple):
     calling: frozenset[int] = frozenset()
     going_on: frozenset[int] = frozenset()
 
+    def at_once(self) -> View:
+        """The part that matters to what the host and its framework do immediately."""
+        return self._replace(said=0, calling=frozenset())
+
     def without_phases(self) -> View:
         """The part that matters to a sound or a timer."""
         return View((), self.live, self.free, 0, self.open, self.runs, self.partial)

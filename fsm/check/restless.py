@@ -105,12 +105,15 @@ class Restless:
         self.masks = self._cone(wait.reads | wait.free | self.voice)
         self.steps: dict[int, list[_Step]] = {}
         self._valid: dict[tuple[int, str], bool] = {}
+        self._goes_on: dict[int, tuple[Edge, ...]] = {}
 
     def longest(self, starts: Iterable[int]) -> tuple[int, Run] | None:
         """The nearest configuration with the longest wait, and that wait."""
         nearest: dict[int, int] = {}
+        shift = self.model.bits.shift
+        goals = {i for i, state in enumerate(self.model.order) if self.wait.goal(state, ())}
         for node in starts:
-            if not self.wait.goal(self.model.state(node), ()):
+            if node >> shift not in goals:
                 nearest.setdefault(self._spot(node), node)
         if not nearest:
             return None
@@ -160,7 +163,7 @@ class Restless:
         self._actual = dict(nearest)
         for spot, node in queue:
             steps: dict[tuple[int, frozenset[str] | None], _Step] = {}
-            for edge in self.found.tables[node >> self.model.bits.shift].at(node):
+            for edge in self._onward(node):
                 step = self._step(node, edge)
                 if step is not None:
                     steps.setdefault(step[:2], step)
@@ -171,9 +174,19 @@ class Restless:
                     self._actual[there] = reached
                     queue.append((there, reached))
 
+    def _onward(self, node: int) -> tuple[Edge, ...]:
+        """The moves of a configuration that do not end the wait."""
+        moves = self.found.tables[node >> self.model.bits.shift]
+        decides = node & (moves.reads | -1 << self.model.bits.shift)
+        found = self._goes_on.get(decides)
+        if found is None:
+            found = tuple(edge for edge in moves.at(node) if not self._ends(edge[3]))
+            self._goes_on[decides] = found
+        return found
+
     def _step(self, node: int, edge: Edge) -> _Step | None:
         move = edge[3]
-        if self._ends(move) or self._unheard(move, node) or not self._comes(move, node):
+        if self._unheard(move, node) or not self._comes(move, node):
             return None
         reached = node & edge[0] | edge[1]
         if self.wait.lasts is not None and not self.wait.lasts(reached):
@@ -246,7 +259,7 @@ class Restless:
         for step in way.steps:
             edge = next(
                 edge
-                for edge in self.found.tables[node >> self.model.bits.shift].at(node)
+                for edge in self._onward(node)
                 if (taken := self._step(node, edge)) is not None and taken[:2] == step[:2]
             )
             moves.append((node, edge))
