@@ -9,6 +9,7 @@ import sysconfig
 import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -58,20 +59,20 @@ def look_with(interpreter: Path) -> Look:
 
 def _install(requirement: str, folder: str) -> Path:
     try:
-        venv.create(folder, with_pip=True)
+        venv.create(folder, with_pip=find_spec("pip") is None)
     except (OSError, subprocess.CalledProcessError) as error:
         raise TurnfsmError(
             f"error: no environment for {requirement}: {error}\n"
             "  = help: this needs the modules venv and ensurepip (apt-get install python3-venv)"
         ) from None
     interpreter = _interpreter_of(Path(folder))
-    # The packages of this environment are visible there, with lower precedence: only
-    # livekit-agents, and its dependencies in other versions, are downloaded.
+    # The packages of this environment, pip among them, are visible there, with lower precedence:
+    # only livekit-agents, and its dependencies in other versions, are downloaded.
     site = next(Path(folder).rglob("site-packages"))
     lines = [f"import site; site.addsitedir({path!r})" for path in _own_paths()]
     (site / "as_here.pth").write_text("\n".join(lines), encoding="utf-8")
-    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", requirement)
-    _run([interpreter, *pip], f"{requirement} cannot be installed")
+    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile")
+    _run([interpreter, *pip, requirement], f"{requirement} cannot be installed")
     return interpreter
 
 
