@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
@@ -47,6 +48,8 @@ __all__ = [
     "shows_options_of",
     "with_turn_detection",
 ]
+
+logger = logging.getLogger("turnfsm")
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -173,13 +176,30 @@ def let_flow_hear(
 ) -> None:
     """Let the STT hear the user during uninterruptible speech, if the flow says so.
 
+    If neither the flow nor the application says whether it hears them, and the flow has a text that
+    nobody can interrupt, a warning is logged.
+
     Args:
         flow: The flow. Arguments of the application override it.
         given: The keyword arguments of the session.
         interruption: LiveKit's options made from them.
     """
-    if not (flow.discard_audio_if_uninterruptible or _is_said(_DISCARD, given)):
+    if _is_said(_DISCARD, given):
+        return
+    if not flow.discard_audio_if_uninterruptible:
         interruption[_DISCARD] = False
+        return
+    texts = [n for n, one in flow.actions.items() if one.audible and not one.interruptible]
+    if texts and not (flow.source is not None and flow.source.written((_DISCARD,))):
+        logger.warning(
+            "what the user says while the agent says the text of %r is discarded: nobody can "
+            "interrupt it, and livekit-agents gives the STT silence meanwhile. To answer it "
+            "afterwards, write '%s: false' in the flow %s (the line must be without echo); to "
+            "discard it without this warning, write true",
+            texts[0],
+            _DISCARD,
+            flow.name,
+        )
 
 
 def gives_timeout(given: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 TEXT = "This call is recorded for the quality of our service."
+HEARS = "discard_audio_if_uninterruptible: false\n"
 FLOW = """
 flow: recorded
 extends: EXTENDS
@@ -47,4 +48,31 @@ def test_a_text_that_is_not_interruptible_is_said_to_its_end(extends: str) -> No
 
 
 def test_what_the_user_says_meanwhile_is_answered_if_they_are_heard() -> None:
-    assert heard("false", "discard_audio_if_uninterruptible: false\n") == [TEXT, "As you like."]
+    assert heard("false", HEARS) == [TEXT, "As you like."]
+
+
+SAYS = {"true": "discard_audio_if_uninterruptible: true\n", "false": HEARS, "not said": ""}
+
+
+@pytest.mark.parametrize("said", SAYS)
+@pytest.mark.parametrize("free", ["true", "false"])
+async def test_a_session_warns_if_it_is_not_said_what_becomes_of_what_the_user_says_over_it(
+    free: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    flow = parsed(FLOW.replace("FREE", free).replace("EXTENDS", "turn") + SAYS[said])
+    TurnSession(flow=flow, proof="off")
+    warned = [one.getMessage() for one in caplog.records if "is discarded" in one.getMessage()]
+    assert len(warned) == (free == "false" and said == "not said")
+    if warned:
+        assert "write 'discard_audio_if_uninterruptible: false' in the flow recorded" in warned[0]
+
+
+@pytest.mark.parametrize("discards", [True, False])
+async def test_what_the_application_says_counts_without_a_warning(
+    discards: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    flow = parsed(FLOW.replace("FREE", "false").replace("EXTENDS", "turn"))
+    interruption = {"discard_audio_if_uninterruptible": discards}
+    session = TurnSession(flow=flow, proof="off", turn_handling={"interruption": interruption})
+    assert session.options.interruption["discard_audio_if_uninterruptible"] is discards
+    assert "is discarded" not in caplog.text
