@@ -7,10 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from livekit.agents import (
-    AgentSession,
-    function_tool,
-)
+from livekit.agents import Agent, AgentSession, function_tool
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession
@@ -23,7 +20,16 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-__all__ = ["Session", "asked_for_weather", "hearing_session", "lines", "listening", "look_up"]
+__all__ = [
+    "Session",
+    "asked_for_weather",
+    "conversation",
+    "conversation_is_given",
+    "hearing_session",
+    "lines",
+    "listening",
+    "look_up",
+]
 
 Session = type[AgentSession[Any]]
 
@@ -33,6 +39,17 @@ _FLOW, _ = parse_flow(
 
 hearing_session: Any = partial(TurnSession, flow=_FLOW)
 """A session whose user is heard while the agent cannot be interrupted."""
+
+
+conversation_is_given = hasattr(Agent, "update_chat_ctx")
+"""The application gives the conversation to the next agent. Since 2.0 LiveKit does that."""
+
+
+def conversation(session: AgentSession[Any]) -> dict[str, Any]:
+    """What gives the next agent the conversation."""
+    if not conversation_is_given:
+        return {}
+    return {"chat_ctx": session.current_agent.chat_ctx.copy()}
 
 
 @function_tool

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from livekit.agents import Agent, RunContext, function_tool, llm
+from both import conversation
+from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -26,10 +27,9 @@ __all__ = ["ARRIVING", "Desk", "Porter", "a_kept_turn", "desk_stage"]
 class Desk(Agent):
     """Books, hands over, and greets if it takes over."""
 
-    def __init__(self, booked: list[str], chat_ctx: llm.ChatContext | None = None) -> None:
-        given: dict[str, Any] = {} if chat_ctx is None else {"chat_ctx": chat_ctx.copy()}
-        super().__init__(instructions="Help.", **given)
-        self._booked, self._greets = booked, chat_ctx is not None
+    def __init__(self, booked: list[str], given: dict[str, Any] | None = None) -> None:
+        super().__init__(instructions="Help.", **(given or {}))
+        self._booked, self._greets = booked, given is not None
 
     async def on_enter(self) -> None:
         if self._greets:
@@ -46,14 +46,14 @@ class Desk(Agent):
     async def transfer(self, context: RunContext) -> tuple[Agent, str]:
         """Hand over."""
         await asyncio.sleep(1.0)
-        return Desk(self._booked, self.chat_ctx), "transferred"
+        return Desk(self._booked, conversation(context.session)), "transferred"
 
 
 class Porter(Agent):
     """Takes the conversation over, and has no tools."""
 
-    def __init__(self, booked: list[str], chat_ctx: llm.ChatContext) -> None:
-        super().__init__(instructions="Help.", chat_ctx=chat_ctx.copy())
+    def __init__(self, booked: list[str], given: dict[str, Any]) -> None:
+        super().__init__(instructions="Help.", **given)
 
 
 def desk_stage(user: ScriptedUser, booked: list[str], *, by_tool: bool = False) -> Stage:
@@ -70,7 +70,7 @@ def a_kept_turn(
     booked: list[str],
     *,
     by_tool: bool = False,
-    make: Callable[[list[str], llm.ChatContext], Agent] = Desk,
+    make: Callable[[list[str], dict[str, Any]], Agent] = Desk,
 ) -> Outcome:
     """The user speaks while the handoff waits for a call, or for what is said about it."""
     speaks = 9.2 if by_tool else 4.5
@@ -79,7 +79,7 @@ def a_kept_turn(
     if not by_tool:
         stage.at(
             3.8,
-            lambda s: s.session.update_agent(make(booked, s.session.current_agent.chat_ctx)),
+            lambda s: s.session.update_agent(make(booked, conversation(s.session))),
         )
     return stage.run(35.0)
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from both import conversation
 from livekit.agents import Agent, function_tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
@@ -40,12 +41,11 @@ def _stage(user: ScriptedUser, tool: Any, kind: str) -> Stage:
     )
     turns = {"turn_detection": "realtime_llm" if detects else "vad"}
 
-    def agent(*chat_ctx: Any) -> Agent:
-        given = {"chat_ctx": chat_ctx[0]} if chat_ctx else {}
+    def agent(**given: Any) -> Agent:
         return Agent(instructions="Help.", tools=[tool], **given)
 
     stage = Stage(TurnSession, user=user, llm=llm, tts=voice, turn_handling=turns, agent=agent)
-    stage.at(3.0, lambda s: s.session.update_agent(agent(s.session.current_agent.chat_ctx.copy())))
+    stage.at(3.0, lambda s: s.session.update_agent(agent(**conversation(s.session))))
     return stage
 
 
@@ -116,8 +116,8 @@ def test_the_next_agent_answers_what_a_model_was_about_to_answer_by_itself(
                 await self.session.say("I go on.")
 
     def hand_over(stage: Stage) -> None:
-        told = stage.session.current_agent.chat_ctx.copy()
-        agent = Next(instructions="Go on.", tools=[book], llm=next_llm, chat_ctx=told)
+        told = conversation(stage.session)
+        agent = Next(instructions="Go on.", tools=[book], llm=next_llm, **told)
         stage.session.update_agent(agent)
 
     book = _booking("finish", 4.0)

@@ -7,6 +7,7 @@ import contextlib
 from typing import Any
 
 import pytest
+from both import conversation, conversation_is_given
 from livekit.agents import Agent, AgentSession, RunContext, function_tool, llm
 from needed_arriving import Desk, Porter, a_kept_turn, desk_stage
 
@@ -49,7 +50,7 @@ def test_a_pending_result_is_delivered_by_the_next_agent_who_is_shown_it() -> No
     booked: list[str] = []
     user = ScriptedUser().says("book a table", at=1.0).says("how long", at=4.5)
     stage = desk_stage(user, booked)
-    stage.at(7.0, lambda s: s.session.update_agent(Desk(booked, s.session.current_agent.chat_ctx)))
+    stage.at(7.0, lambda s: s.session.update_agent(Desk(booked, conversation(s.session))))
     outcome = stage.run(30.0)
     assert booked == ["booked"]
     told = [request for request in outcome.requests if "has arrived" in str(request.shown)]
@@ -57,9 +58,10 @@ def test_a_pending_result_is_delivered_by_the_next_agent_who_is_shown_it() -> No
     assert "booked" in [entry.text for entry in told[0].shown if entry.kind == "result"]
 
 
+@pytest.mark.skipif(not conversation_is_given, reason="in 2.0 the session has the conversation")
 def test_an_agent_with_a_conversation_of_its_own_is_shown_no_call() -> None:
     """Nothing of the old conversation belongs to it."""
-    outcome = a_kept_turn([], make=lambda booked, _: Desk(booked, llm.ChatContext.empty()))
+    outcome = a_kept_turn([], make=lambda booked, _: Desk(booked, {}))
     assert _results(outcome, "how long") == []
 
 
@@ -98,7 +100,7 @@ def test_a_result_that_was_committed_after_the_copy_is_shown_with_a_kept_turn() 
         """Hand over."""
         await asyncio.sleep(1.0)
         await context.session.say("I put you through.")
-        return Clerk([note], context.session.current_agent.chat_ctx.copy()), "transferred"
+        return Clerk([note], conversation(context.session)), "transferred"
 
     user = ScriptedUser().says("note it", at=1.0).says("how long", at=5.4, stt_delay=0.1)
     calls = [Call("note"), Call("transfer")]
@@ -116,9 +118,8 @@ def test_a_result_that_was_committed_after_the_copy_is_shown_with_a_kept_turn() 
 class Clerk(Agent):
     """Hands over to another of its kind, whose conversation it copies in the tool."""
 
-    def __init__(self, tools: list[Any], chat_ctx: llm.ChatContext | None = None) -> None:
-        given: dict[str, Any] = {} if chat_ctx is None else {"chat_ctx": chat_ctx}
-        super().__init__(instructions="Help.", tools=tools, **given)
+    def __init__(self, tools: list[Any], given: dict[str, Any] | None = None) -> None:
+        super().__init__(instructions="Help.", tools=tools, **(given or {}))
 
 
 SESSIONS = AgentSession, TurnSession
@@ -134,8 +135,7 @@ def _handed_over(
     async def transfer(context: RunContext[Any]) -> tuple[Agent, str]:
         """Hand over."""
         await asyncio.sleep(2.0)
-        conversation = context.session.current_agent.chat_ctx.copy()
-        return Clerk([transfer], conversation), "transferred"
+        return Clerk([transfer], conversation(context.session)), "transferred"
 
     async def interrupt(stage: Stage) -> None:
         with contextlib.suppress(RuntimeError):
@@ -173,7 +173,7 @@ def test_the_next_agents_greeting_is_heard_though_the_user_talks_over_the_reply_
     async def transfer() -> tuple[Agent, str]:
         """Hand over."""
         await asyncio.sleep(1.0)
-        return Desk([], llm.ChatContext.empty()), "transferred"
+        return Desk([], {}), "transferred"
 
     user = ScriptedUser().says("transfer me", at=1.0).says("how long", at=words_at, stt_delay=0.6)
     model = ScriptedLLM(
@@ -195,9 +195,10 @@ def test_the_next_agents_greeting_is_heard_though_the_user_talks_over_the_reply_
 
 
 def test_after_an_ordinary_handoff_the_call_that_handed_over_is_not_made_again() -> None:
-    """The tool copies the conversation while it runs. On stock the next agent calls it again."""
+    """The tool copies the conversation while it runs. On stock the next agent calls it again,
+    unless LiveKit passes the conversation on."""
     stock, ours = (_handed_over("detach", kind, interrupted=False) for kind in SESSIONS)
-    assert len(stock.tools) > 1
+    assert (len(stock.tools) > 1) == conversation_is_given
     assert len(ours.tools) == 1
     assert _results(ours, "how long") == ["transferred"]
 
@@ -214,7 +215,7 @@ def test_a_run_that_waits_for_a_handoff_does_not_repeat_the_call_that_ended_mean
     """The application copied the conversation while the call ran."""
     booked: list[str] = []
     stage = desk_stage(ScriptedUser().says("book a table", at=1.0), booked)
-    stage.at(3.0, lambda s: s.session.update_agent(Desk(booked, s.session.current_agent.chat_ctx)))
+    stage.at(3.0, lambda s: s.session.update_agent(Desk(booked, conversation(s.session))))
     stage.at(3.2, lambda s: s.session.run(user_input="how long"))
     outcome = stage.run(20.0)
     assert booked == ["booked"]
@@ -248,7 +249,7 @@ def test_words_whose_transcript_is_late_asked_for_the_call_that_the_history_has_
     stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent, turn_handling=handling)
     stage.at(
         2.7,
-        lambda s: s.session.update_agent(Clerk([book], s.session.current_agent.chat_ctx.copy())),
+        lambda s: s.session.update_agent(Clerk([book], conversation(s.session))),
     )
     outcome = stage.run(20.0)
     assert booked == [1], outcome.timeline()
@@ -280,7 +281,7 @@ def test_the_next_agent_gets_a_call_that_was_made_behind_words_that_nobody_has_a
         stage.at(at, lambda s: s.session.commit_user_turn() and None)
     stage.at(
         2.2,
-        lambda s: s.session.update_agent(Clerk([book], s.session.current_agent.chat_ctx.copy())),
+        lambda s: s.session.update_agent(Clerk([book], conversation(s.session))),
     )
     outcome = stage.run(20.0)
     assert booked == [1], outcome.timeline()

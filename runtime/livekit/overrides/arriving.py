@@ -14,7 +14,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.fsm.journal import AgentEntryFailed
 from turnfsm.fsm.sound import Sound
 
-from .history import conversation_of
+from .history import LIVEKIT_COPIES, conversation_of
 from .leaving import LeavingActivity
 from .speech import GovernedHandle, govern
 
@@ -140,6 +140,8 @@ class ArrivingActivity(LeavingActivity):
             ):
                 told = True
                 yield from (call, item) if call.id not in held else (item,)
+            elif item.type == "function_call_output" and LIVEKIT_COPIES:
+                told |= item.id in held  # what was said of it came after LiveKit's copy
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied

@@ -8,12 +8,22 @@ from typing import Any
 from livekit.agents import Agent, AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 
-__all__ = ["begin_with", "begins_with", "conversation_of", "current_conversation", "returns_to"]
+__all__ = [
+    "LIVEKIT_COPIES",
+    "begin_with",
+    "begins_with",
+    "conversation_of",
+    "current_conversation",
+    "returns_to",
+]
 
 Options = Mapping[str, Any]
 """The options of `AgentSession.start`."""
 
 _AGENTS_HAVE_IT = hasattr(Agent, "update_chat_ctx")
+
+LIVEKIT_COPIES = not _AGENTS_HAVE_IT
+"""The next agent gets the conversation from LiveKit, not from the application."""
 
 
 def conversation_of(activity: AgentActivity) -> llm.ChatContext:
