@@ -10,7 +10,8 @@ ARGS   ?=
 OLDEST ?= 1.8.7
 NEXT ?= 2.0.0b1
 PYTHONS ?= python3.11 python3.13
-OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py input_required.py)
+OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py)
+NEXT_TESTS := $(addprefix tests/livekit/test_,closing.py corrections.py drained.py duplex.py executed.py handoff_words.py handoffs.py input_required.py tasks_in_tools.py)
 
 # Modules are compiled once, not in each of the many processes of the tests.
 export PYTHONDONTWRITEBYTECODE :=
@@ -25,7 +26,7 @@ help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
 	@echo 'make exhaustive  run those that take long: explorations, random conversations, real models'
 	@echo 'make oldest    the scenarios with the oldest livekit-agents that is supported'
-	@echo 'make next      the same with the pre-release of livekit-agents 2.0'
+	@echo 'make next      the same, and handoffs and tools, with the pre-release of livekit-agents 2.0'
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
@@ -54,7 +55,7 @@ exhaustive: .venv/.test .venv/.browser
 
 oldest next: .venv/.test
 	$(BIN)/turnfsm livekit $(if $(filter next,$@),$(NEXT),$(OLDEST)) -- \
-		-m pytest -n $(JOBS) -m 'not room' -p no:cacheprovider $(OLD_TESTS) $(ARGS)
+		-m pytest -n $(JOBS) -m 'not room' -p no:cacheprovider $(OLD_TESTS) $(if $(filter next,$@),$(NEXT_TESTS)) $(ARGS)
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from livekit.agents import AgentSession, function_tool, llm
+from livekit.agents import Agent, AgentSession, function_tool, llm
 
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.runtime.livekit import TurnSession
@@ -51,7 +51,12 @@ class Work:
 
 
 def staged(
-    user: ScriptedUser, *, session: Any = None, flow: Any = "duplex", yields_after: float = 0.3
+    user: ScriptedUser,
+    *,
+    session: Any = None,
+    flow: Any = "duplex",
+    yields_after: float = 0.3,
+    **parts: Any,
 ) -> tuple[Stage, Work, ScriptedDuplex]:
     work, voice = Work(), ScriptedTTS()
     answers = ScriptedLLM(
@@ -62,9 +67,8 @@ def staged(
     model = ScriptedDuplex(user, answers, voice, yields_after=yields_after)
     make = session or partial(TurnSession, flow=flow, proof="off")
     handling = {"turn_detection": "realtime_llm"}
-    stage = Stage(
-        make, user=user, llm=model, tts=voice, tools=[work.tool()], turn_handling=handling
-    )
+    parts = parts or {"tools": [work.tool()]}
+    stage = Stage(make, user=user, llm=model, tts=voice, turn_handling=handling, **parts)
     return stage, work, model
 
 
@@ -187,8 +191,13 @@ def test_the_flow_needs_a_model_that_ends_turns() -> None:
     assert "paused" not in flow.states
 
 
-def test_the_application_reaches_the_session_of_its_model() -> None:
-    stage, _, model = staged(ScriptedUser())
+def test_an_agent_reaches_the_session_of_its_model() -> None:
     reached: list[llm.DuplexSession[Any]] = []
-    stage.at(0.5, lambda s: reached.append(s.session.current_agent.duplex_session)).run(1.0)
+
+    class Clerk(Agent):
+        async def on_enter(self) -> None:
+            reached.append(self.duplex_session)
+
+    stage, _, model = staged(ScriptedUser(), agent=Clerk(instructions="Help."))
+    stage.run(1.0)
     assert reached == model.sessions
