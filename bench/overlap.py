@@ -2,7 +2,8 @@
 
     python -m bench.overlap                    400 overlaps from a new seed
     python -m bench.overlap --seed 7 --count 800
-    python -m bench.overlap --docs             the same, into docs/overlap.md
+    python -m bench.overlap --audio            in a synthetic voice, with a real VAD and STT
+    python -m bench.overlap --docs             all of it, into docs/overlap.md
 
 Each overlap is a conversation in virtual time: the agent speaks, and the caller says a phrase of
 bench/overlap.yaml over it. The STT gives interim transcripts, with the delay of a streaming STT.
@@ -11,6 +12,7 @@ bench/overlap.yaml over it. The STT gives interim transcripts, with the delay of
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,8 +20,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 from livekit.agents import __version__ as LIVEKIT
 
+from turnfsm.runtime.demo.speech import UserVoice
+from turnfsm.runtime.demo.tts import PiperVoice
+
 from .docs import DOCS, write_table
-from .overlap_calls import Seen, measure
+from .heard import Heard
+from .overlap_calls import Drawn, Seen, draw, measure, spoken
 
 __all__ = ["FIGURES", "main", "missed", "table"]
 
@@ -158,11 +164,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seed", type=int, help="draw the same overlaps again")
     parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--audio", action="store_true", help="hear a synthetic voice")
     parser.add_argument("--docs", action="store_true", help="write docs/overlap.md")
     options = parser.parse_args(arguments)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     print(f"seed {seed}, {options.count} overlaps")
-    seen = measure(seed, options.count)
+    drawn = draw(seed, options.count)
+    if options.audio:
+        drawn = asyncio.run(_spoken(seed, options.count))
+    seen = measure(drawn)
     text, wrong = table(seen), missed(seen['flow="overlap"'])
     print(text)
     print(wrong)
@@ -172,8 +182,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text += f"\n\nWritten by {command}, with livekit-agents {LIVEKIT}."
         write_table(page, "python -m bench.overlap", text)
         write_table(page, "wrong", wrong)
-        on = measure(seed, options.count // 4, can_pause=False)  # the first of the same overlaps
+        on = measure(drawn[: options.count // 4], can_pause=False)
         write_table(page, "on an output that cannot pause", table(on))
+        heard = measure(asyncio.run(_spoken(seed, options.count // 2)))
+        write_table(page, "with real audio", table(heard))
+        write_table(page, "wrong with real audio", missed(heard['flow="overlap"']))
+
+
+async def _spoken(seed: int, count: int) -> list[Drawn]:
+    heard, voice = Heard.load(), UserVoice(PiperVoice.load())
+    try:
+        return await spoken(draw(seed, count, english=True), voice, heard)
+    finally:
+        await heard.aclose()
 
 
 if __name__ == "__main__":

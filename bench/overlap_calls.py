@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,34 @@ import yaml
 from livekit.agents import AgentSession
 
 from turnfsm.livekit import TurnSession
-from turnfsm.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, ScriptedVAD, Stage
+from turnfsm.runtime.demo.speech import RATE, UserVoice
+from turnfsm.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage, Utterance
 
-__all__ = ["Drawn", "Seen", "draw", "measure", "play"]
+from .heard import Heard, replay, scripted_vad
+
+__all__ = [
+    "ANSWER",
+    "ASKED",
+    "SESSIONS",
+    "STORY",
+    "Drawn",
+    "Seen",
+    "draw",
+    "measure",
+    "play",
+    "spoken",
+]
 
 PHRASES = Path(__file__).with_name("overlap.yaml")
 
+# the tuned options have the best sum of what continues and what yields among those with a
+# min_words of 0 to 3, a min_duration of 0.5 or 0.8 s and a false_interruption_timeout of 0.5 s
 SESSIONS: Mapping[str, Callable[..., AgentSession[Any]]] = {
     "AgentSession": AgentSession,
+    "AgentSession, tuned": partial(
+        AgentSession,
+        turn_handling={"interruption": {"min_words": 3, "false_interruption_timeout": 0.5}},
+    ),
     "TurnSession": TurnSession,
     'flow="overlap"': partial(TurnSession, flow="overlap"),
 }
@@ -46,6 +66,7 @@ class Drawn:
         interims: Interim transcripts: seconds from its start, and the text so far.
         stt_delay: Seconds from its end to the final transcript.
         story: Seconds that the agent's speech takes.
+        sounds: What a real VAD and STT have heard, from `at` on. Replaces the interim transcripts.
     """
 
     kind: str
@@ -58,6 +79,7 @@ class Drawn:
     interims: tuple[tuple[float, str], ...]
     stt_delay: float
     story: float
+    sounds: tuple[Utterance, ...] = ()
 
 
 @attrs.frozen
@@ -87,10 +109,34 @@ class Seen:
         return self.stopped_after is not None and self.answered
 
 
-def draw(seed: int, count: int) -> list[Drawn]:
-    """Draw so many overlaps. Half of the callers want to hear the rest."""
+def draw(seed: int, count: int, *, english: bool = False) -> list[Drawn]:
+    """Draw so many overlaps. Half of the callers want to hear the rest.
+
+    Args:
+        english: They say something, and in English: no coughs.
+    """
     phrases, dice = yaml.safe_load(PHRASES.read_text(encoding="utf-8")), random.Random(seed)
+    for kinds in (phrases["stays"], phrases["leaves"]):
+        for kind, said in tuple(kinds.items()):
+            for name in ("usual", "rare"):
+                said[name] += [] if english else said.get(f"{name}_elsewhere", [])
+            if english and kind == "cough":
+                del kinds[kind]
     return [_one(phrases, dice, stays=n % 2 == 0) for n in range(count)]
+
+
+async def spoken(drawn: Sequence[Drawn], voice: UserVoice, heard: Heard) -> list[Drawn]:
+    """The same overlaps in a synthetic voice, as a real VAD and STT hear it."""
+    sounds: dict[str, tuple[Utterance, ...]] = {}
+    made = []
+    for one in drawn:
+        pcm = voice.say(one.words)
+        if one.words not in sounds:
+            sounds[one.words] = tuple(await heard.sounds(pcm))
+        lasts = len(pcm) / RATE
+        decides = one.decides * lasts / one.lasts
+        made.append(attrs.evolve(one, lasts=lasts, decides=decides, sounds=sounds[one.words]))
+    return made
 
 
 def _one(phrases: Mapping[str, Any], dice: random.Random, *, stays: bool) -> Drawn:
@@ -123,7 +169,9 @@ def play(
 ) -> Seen:
     """Play one overlap in virtual time."""
     user = ScriptedUser().says(ASKED, at=0.5, interims=((0.5, "tell"), (1.0, "tell me about")))
-    if drawn.words:
+    if drawn.sounds:
+        replay(drawn.sounds, user, drawn.at)
+    elif drawn.words:
         user.says(
             drawn.words,
             at=drawn.at,
@@ -138,7 +186,7 @@ def play(
         user=user,
         llm=ScriptedLLM({ASKED: STORY}, otherwise=ANSWER),
         tts=ScriptedTTS(durations=dict.fromkeys(_sentences(STORY), drawn.story / 4)),
-        vad=ScriptedVAD(min_silence=0.55),  # Silero's default
+        vad=scripted_vad(),
         can_pause=can_pause,
     ).run(30.0)
     return _seen(drawn, outcome)
@@ -164,9 +212,8 @@ def _seen(drawn: Drawn, outcome: Outcome) -> Seen:
     )
 
 
-def measure(seed: int, count: int, *, can_pause: bool = True) -> dict[str, list[Seen]]:
+def measure(drawn: Sequence[Drawn], *, can_pause: bool = True) -> dict[str, list[Seen]]:
     """Play the same overlaps on each session."""
-    drawn = draw(seed, count)
     return {
         name: [play(one, session, can_pause=can_pause) for one in drawn]
         for name, session in SESSIONS.items()

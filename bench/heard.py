@@ -1,0 +1,125 @@
+"""What a real VAD and a real STT make of audio: those of `turnfsm demo`, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from livekit import rtc
+from livekit.agents import inference, vad
+
+from turnfsm.runtime.demo.speech import PCM, RATE
+from turnfsm.runtime.demo.transcribe import Transcriber
+from turnfsm.testing import ScriptedUser, ScriptedVAD, Utterance
+
+__all__ = ["MIN_SILENCE", "Heard", "replay", "scripted_vad"]
+
+MIN_SILENCE = 0.55
+"""Seconds of silence after which the VAD reports the end of speech: Silero's default."""
+
+_MIN_SPEECH = 0.05
+"""The same for its start, in the VAD that replays it."""
+
+_EVERY = 0.3
+"""Seconds of speech between two interim transcripts."""
+
+_BEFORE = 0.3
+"""Seconds of audio before the start that the VAD reports, which the STT gets too."""
+
+_FRAME = RATE // 100
+
+
+class Heard:
+    """Listens to audio as a session would, but faster: the same audio gives the same sounds.
+
+    Args:
+        transcriber: The STT.
+
+    Example::
+
+        heard = Heard.load()
+        sounds = await heard.sounds(samples)
+    """
+
+    def __init__(self, transcriber: Transcriber) -> None:
+        self._transcriber = transcriber
+        self._vad = inference.VAD(min_silence_duration=MIN_SILENCE)
+
+    @classmethod
+    def load(cls) -> Self:
+        """Load the models. Raises DemoUnavailable if one is missing."""
+        return cls(Transcriber.load())
+
+    async def sounds(self, pcm: PCM, *, interim_delay: float = 0.2) -> list[Utterance]:
+        """Every stretch of the audio that the VAD takes for speech, with its transcripts.
+
+        Args:
+            pcm: Mono samples at RATE Hz. A second of silence is added, so that speech ends.
+            interim_delay: Seconds of audio that an interim transcript comes late.
+        """
+        whole = np.concatenate([pcm, np.zeros(2 * RATE, np.int16)])
+        return [
+            await self._utterance(whole, start, end, interim_delay)
+            for start, end in await self._speech(whole)
+        ]
+
+    async def aclose(self) -> None:
+        """Free the models."""
+        await self._transcriber.aclose()
+
+    async def _speech(self, pcm: PCM) -> list[tuple[float, float]]:
+        stream = self._vad.stream()
+        for first in range(0, len(pcm) - _FRAME + 1, _FRAME):
+            part = pcm[first : first + _FRAME].tobytes()
+            stream.push_frame(rtc.AudioFrame(part, RATE, 1, _FRAME))
+        stream.end_input()
+        found: list[tuple[float, float]] = []
+        start = 0.0
+        async for event in stream:
+            at = event.samples_index / RATE
+            if event.type == vad.VADEventType.START_OF_SPEECH:
+                start = at
+            elif event.type == vad.VADEventType.END_OF_SPEECH:
+                found.append((start, at))
+        await stream.aclose()
+        return found
+
+    async def _utterance(self, pcm: PCM, start: float, end: float, delay: float) -> Utterance:
+        begin, spoken = start - _MIN_SPEECH, end - MIN_SILENCE
+        first, interims, at = max(0.0, start - _BEFORE), list[tuple[float, str]](), start + _EVERY
+        while at < spoken:
+            text = await self._text(pcm, first, at)
+            if text and (not interims or text != interims[-1][1]):
+                interims.append((at + delay - begin, text))
+            at += _EVERY
+        text = await self._text(pcm, first, end)
+        lasts = max(spoken - begin, _MIN_SPEECH)
+        return Utterance(
+            max(0.0, begin), lasts, text, MIN_SILENCE if text else None, tuple(interims)
+        )
+
+    async def _text(self, pcm: PCM, start: float, end: float) -> str:
+        return await self._transcriber.transcribe(pcm[int(start * RATE) : int(end * RATE)], RATE)
+
+
+def replay(sounds: Sequence[Utterance], user: ScriptedUser, at: float) -> ScriptedUser:
+    """Let a scripted user make these sounds, from this moment on. `scripted_vad` then reports what
+    the real one did."""
+    for one in sounds:
+        if one.text or one.interims:
+            user.says(
+                one.text,
+                at=at + one.at,
+                duration=one.duration,
+                stt_delay=one.stt_delay,
+                interims=one.interims,
+            )
+        else:
+            user.makes_noise(at=at + one.at, duration=one.duration)
+    return user
+
+
+def scripted_vad() -> ScriptedVAD:
+    """Reports the start and the end of each sound when the real VAD did."""
+    return ScriptedVAD(min_speech=_MIN_SPEECH, min_silence=MIN_SILENCE)
