@@ -17,159 +17,135 @@ def _words(table: Mapping[str, str]) -> dict[str, str]:
 
 _IS = "description doc label title comment summary means"
 
-SYNONYMS: Mapping[str, Mapping[str, str]] = {
-    "FlowFile": _words(
-        {
-            "flow": "name id machine",
-            "initial": "start start_state initial_state",
-            "states": "nodes",
-            "events": "triggers inputs signals observations",
-            "requests": "asks questions",
-            "groups": "superstates supers parents",
-            "facts": "guards variables vars context conditions",
-            "timers": "timeouts delays after",
-            "actions": "effects outputs",
-            "properties": "invariants never always leads_to",
-            "fillers": "filler holding_phrases",
-            "pace": "speed tempo patience urgency",
-            "silence": "reprompts no_input idle",
-            "backchannels": "backchannel back_channel mhm uh_huh murmur listening_sounds",
-            "monologue": "max_speech speech_limit max_monologue",
-            "hold": "on_hold holding park wait",
-            "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
-            "button": "push_to_talk ptt talk_button",
-            "extends": "base inherits inherit include",
-            "migrates": "migrate migration migrations renamed renames replaces continues",
-            "is": _IS,
-        }
-    ),
-    "WrittenState": _words(
-        {
-            "in": "group groups parent inherits within",
-            "on": "transitions events requests handlers triggers",
-            "after": "timeout timeouts timers delays",
-            "refuses": "rejects forbids denies",
-            "ignores": "ignore drops discards",
-            "final": "end terminal",
-            "is": _IS,
-        }
-    ),
-    "Transition": _words(
-        {
-            "dest": "to target goto next destination state",
-            "conditions": "when guard guards if cond requires",
-            "unless": "not except",
-            "actions": "do run effect effects then",
-        }
-    ),
-    "Group": _words(
-        {
-            "on": "transitions events requests handlers triggers",
-            "after": "timeout timeouts timers delays",
-            "refuses": "rejects forbids denies",
-            "ignores": "ignore drops discards",
-            "is": _IS,
-        }
-    ),
-    "Trigger": _words({"of": "scope fence", "rpc": "method rpc_method call", "is": _IS}),
-    "Fact": _words(
-        {
-            "set_by": "set sets true_by on",
-            "cleared_by": "cleared clear clears reset_by unset_by false_by off",
-            "tools": "tool calls",
-            "is": _IS,
-        }
-    ),
-    "Action": _words(
-        {
-            "owner": "scope of",
-            "done": "then on_done",
-            "failed": "error on_error",
-            "say": "text speak says",
-            "audio": "sound file wav play",
-            "interruptible": "allow_interruptions interruptable",
-            "is": _IS,
-        }
-    ),
-    "Filler": _words(
-        {
-            "after": "delay seconds wait timeout",
-            "say": "text speak says",
-            "audio": "sound file wav play",
-            "in": "state states while when during",
-            "tools": "tool calls for",
-            "interruptible": "allow_interruptions interruptable",
-        }
-    ),
-    "Backchannels": _words(
-        {
-            "after": "delay seconds every wait",
-            "say": "text speak says",
-            "audio": "sound file wav play",
-            "pause": "silence min_silence gap",
-            "in": "state states while when during",
-        }
-    ),
-    "Monologue": _words({"after": "limit at_most max seconds", "say": "text speak says then"}),
-    "Hold": _words(
-        {
-            "then": "over at_last after_limit",
-            "say": "text speak says",
-            "limit": "after at_most max seconds timeout",
-            "also": "phrases words",
-            "until": "back resume ends",
-        }
-    ),
-    "Button": _words(
-        {"press": "start down begin", "release": "end up commit", "cancel": "clear discard abort"}
-    ),
-    "NotHeard": _words({"say": "text speak says", "no_audio": "audio microphone muted deaf"}),
-    "Confirm": _words(
-        {
-            "say": "text ask question prompt",
-            "when": "if conditions only_if arguments",
-            "yes": "phrases words accept also",
-            "otherwise": "else then on_timeout no",
-        }
-    ),
-    "Correction": _words({"same": "arguments about key by when"}),
-    "Condition": _words(
-        {
-            "above": "over gt more_than min",
-            "below": "under lt less_than max",
-            "is": "equals eq in one_of value",
-        }
-    ),
-    "Assurance": _words(
-        {
-            "after": "delay seconds at_most max timeout limit",
-            "say": "text speak says",
-            "give_up": "sorry apology then giveup",
-        }
-    ),
-    "Reprompt": _words(
-        {
-            "after": "delay seconds wait timeout",
-            "say": "text speak says ask",
-            "hang_up": "hangup close end goodbye",
-        }
-    ),
-    "Expectation": _words(
-        {
-            "kind": "type format what",
-            "length": "len size count digits",
-            "at_least": "min minimum min_length minLength",
-            "at_most": "max maximum max_length maxLength",
-            "pattern": "regex regexp",
-            "wait": "timeout seconds patience",
-        }
-    ),
-    "Migrates": _words({"flow": "flows name names from", "tools": "tool calls"}),
-    "Scope": _words({"begins": "starts start begin by", "ends": "stops stop end"}),
-    "Never": _words({"when": "conditions while if", "because": "why reason"}),
-    "Always": _words({"when": "conditions holds then facts", "because": "why reason"}),
-    "LeadsTo": _words({"from": "source", "to": "dest", "within": "timer in", "because": "why"}),
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    "FlowFile": {
+        "flow": "name id machine",
+        "initial": "start start_state initial_state",
+        "states": "nodes",
+        "events": "triggers inputs signals observations",
+        "requests": "asks questions",
+        "groups": "superstates supers parents",
+        "facts": "guards variables vars context conditions",
+        "timers": "timeouts delays after",
+        "actions": "effects outputs",
+        "properties": "invariants never always leads_to",
+        "fillers": "filler holding_phrases",
+        "pace": "speed tempo patience urgency",
+        "silence": "reprompts no_input idle",
+        "backchannels": "backchannel back_channel mhm uh_huh murmur listening_sounds",
+        "monologue": "max_speech speech_limit max_monologue",
+        "hold": "on_hold holding park wait",
+        "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
+        "button": "push_to_talk ptt talk_button",
+        "extends": "base inherits inherit include",
+        "migrates": "migrate migration migrations renamed renames replaces continues",
+        "is": _IS,
+    },
+    "WrittenState": {
+        "in": "group groups parent inherits within",
+        "on": "transitions events requests handlers triggers",
+        "after": "timeout timeouts timers delays",
+        "refuses": "rejects forbids denies",
+        "ignores": "ignore drops discards",
+        "final": "end terminal",
+        "is": _IS,
+    },
+    "Transition": {
+        "dest": "to target goto next destination state",
+        "conditions": "when guard guards if cond requires",
+        "unless": "not except",
+        "actions": "do run effect effects then",
+    },
+    "Group": {
+        "on": "transitions events requests handlers triggers",
+        "after": "timeout timeouts timers delays",
+        "refuses": "rejects forbids denies",
+        "ignores": "ignore drops discards",
+        "is": _IS,
+    },
+    "Trigger": {"of": "scope fence", "rpc": "method rpc_method call", "is": _IS},
+    "Fact": {
+        "set_by": "set sets true_by on",
+        "cleared_by": "cleared clear clears reset_by unset_by false_by off",
+        "tools": "tool calls",
+        "is": _IS,
+    },
+    "Action": {
+        "owner": "scope of",
+        "done": "then on_done",
+        "failed": "error on_error",
+        "say": "text speak says",
+        "audio": "sound file wav play",
+        "interruptible": "allow_interruptions interruptable",
+        "is": _IS,
+    },
+    "Filler": {
+        "after": "delay seconds wait timeout",
+        "say": "text speak says",
+        "audio": "sound file wav play",
+        "in": "state states while when during",
+        "tools": "tool calls for",
+        "interruptible": "allow_interruptions interruptable",
+    },
+    "Backchannels": {
+        "after": "delay seconds every wait",
+        "say": "text speak says",
+        "audio": "sound file wav play",
+        "pause": "silence min_silence gap",
+        "in": "state states while when during",
+    },
+    "Monologue": {"after": "limit at_most max seconds", "say": "text speak says then"},
+    "Hold": {
+        "then": "over at_last after_limit",
+        "say": "text speak says",
+        "limit": "after at_most max seconds timeout",
+        "also": "phrases words",
+        "until": "back resume ends",
+    },
+    "Button": {
+        "press": "start down begin",
+        "release": "end up commit",
+        "cancel": "clear discard abort",
+    },
+    "NotHeard": {"say": "text speak says", "no_audio": "audio microphone muted deaf"},
+    "Confirm": {
+        "say": "text ask question prompt",
+        "when": "if conditions only_if arguments",
+        "yes": "phrases words accept also",
+        "otherwise": "else then on_timeout no",
+    },
+    "Correction": {"same": "arguments about key by when"},
+    "Condition": {
+        "above": "over gt more_than min",
+        "below": "under lt less_than max",
+        "is": "equals eq in one_of value",
+    },
+    "Assurance": {
+        "after": "delay seconds at_most max timeout limit",
+        "say": "text speak says",
+        "give_up": "sorry apology then giveup",
+    },
+    "Reprompt": {
+        "after": "delay seconds wait timeout",
+        "say": "text speak says ask",
+        "hang_up": "hangup close end goodbye",
+    },
+    "Expectation": {
+        "kind": "type format what",
+        "length": "len size count digits",
+        "at_least": "min minimum min_length minLength",
+        "at_most": "max maximum max_length maxLength",
+        "pattern": "regex regexp",
+        "wait": "timeout seconds patience",
+    },
+    "Migrates": {"flow": "flows name names from", "tools": "tool calls"},
+    "Scope": {"begins": "starts start begin by", "ends": "stops stop end"},
+    "Never": {"when": "conditions while if", "because": "why reason"},
+    "Always": {"when": "conditions holds then facts", "because": "why reason"},
+    "LeadsTo": {"from": "source", "to": "dest", "within": "timer in", "because": "why"},
 }
+
+SYNONYMS = {kind: _words(table) for kind, table in _TABLES.items()}
 """Class of the flow to the names that people write there, and the keys that they mean."""
 
 _ANEW = "remove it: the next worker begins in the initial state, with all facts false"
