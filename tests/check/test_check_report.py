@@ -2,25 +2,20 @@
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
 import jsonschema
 import pytest
+from command import run as command_run
 from proved import TURN
 from sarif import SARIF
 
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.journal import read_journal, replay
-from turnfsm.runtime.cli import main
 
-
-def check(*words: str) -> int:
-    """Run the command and return its exit status."""
-    with pytest.raises(SystemExit) as stopped:
-        main(["check", *words])
-    return int(stopped.value.code or 0)
+check = partial(command_run, "check")
 
 
 @pytest.fixture(scope="module", autouse=True)

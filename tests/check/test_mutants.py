@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from command import run
 from proved import TURN, flow_of
 
 from turnfsm.fsm import load_flow
@@ -17,7 +18,6 @@ from turnfsm.fsm.check.score import score
 from turnfsm.fsm.check.turn import PROPERTIES
 from turnfsm.fsm.codes import PROOF_CODES
 from turnfsm.fsm.load.loader import shipped_flows
-from turnfsm.runtime.cli import main
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof.md"
 EXPLAINED = shipped_flows()["turn"].with_suffix(".mutants.toml")
@@ -92,9 +92,7 @@ def test_the_command_judges_the_explanations(
     file = f"{tmp_path}/reasons.toml"
     with open(file, "w", encoding="utf-8") as out:
         out.write(reasons)
-    with pytest.raises(SystemExit) as stopped:
-        main(["mutants", "session", "--explained", file, "--every", "50"])
-    assert stopped.value.code == status
+    assert run("mutants", "session", "--explained", file, "--every", "50") == status
     out_, err = capsys.readouterr()
     assert said in out_ + err
 

@@ -7,19 +7,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from command import run
 
 import turnfsm.runtime.cli
 from turnfsm.fsm.errors import FlowError, HostError, TurnfsmError
 from turnfsm.runtime.cli import COMMANDS, main
 
 Register = Callable[[Callable[[], None]], None]
-
-
-def run(*words: str) -> int:
-    """Run the command line and return its exit status."""
-    with pytest.raises(SystemExit) as stopped:
-        main(words)
-    return int(stopped.value.code or 0)
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from command import run
 
 from turnfsm import write_journal
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.cli import main
 from turnfsm.testing import Reply, ScriptedLLM, ScriptedUser, Stage
 
 COMMANDS = ("report", "why")
@@ -24,12 +24,6 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
     write_journal(path, stage.session.turn.journal.read())
     return path
-
-
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as exit:
-        main(words)
-    return int(exit.value.code or 0)
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown", "html"])

@@ -9,19 +9,12 @@ import attrs
 import pytest
 import transitions
 import yaml
+from command import run
 
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import FlowModel
-from turnfsm.runtime.cli import main
 from turnfsm.runtime.proof import shipped_proofs
-
-
-def run(*words: str) -> int:
-    """Run the command line and return its exit status."""
-    with pytest.raises(SystemExit) as stopped:
-        main(words)
-    return int(stopped.value.code or 0)
 
 
 def test_export_for_transitions(tmp_path: Path) -> None:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import livekit.agents
 import pytest
+from command import run as command_run
 
-from turnfsm.runtime.cli import main
 from turnfsm.runtime.livekit_contract.elsewhere import interpreter_with
 
 RENAMED = "_cancel_false_interruption_timer"
 
 
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as exit:
-        main(("livekit", *words))
-    return int(exit.value.code or 0)
+run = partial(command_run, "livekit")
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from turnfsm.runtime.cli import main
+from command import run as command_run
 
 HEADER = '{"journal": 1, "flow": "turn", "initial": "listening"}\n'
 COMMAND = [sys.executable, "-m", "turnfsm.runtime.cli", "log"]
@@ -24,10 +24,7 @@ def entry(seq: int, trigger: str, **more: object) -> str:
     return json.dumps(fields | more) + "\n"
 
 
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as exit:
-        main(("log", *words))
-    return int(exit.value.code or 0)
+run = partial(command_run, "log")
 
 
 def test_each_record_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

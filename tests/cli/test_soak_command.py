@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
+from command import run as command_run
 
-from turnfsm.runtime.cli import main
 from turnfsm.runtime.testing.livekit.soak import draw_conversation
 from turnfsm.runtime.testing.livekit.soak.model import draw_value
 
@@ -77,11 +78,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> int:
-    """Run the command line and return its exit status."""
-    with pytest.raises(SystemExit) as stopped:
-        main(("soak", *words))
-    return int(stopped.value.code or 0)
+run = partial(command_run, "soak")
 
 
 def test_an_agent_that_does_no_worse_passes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.request import urlopen
 
 import pytest
-
-from turnfsm.runtime.cli import main
+from command import run as command_run
 
 HEADER = {"journal": 1, "flow": "turn", "initial": "listening"}
 NOTE = {"seq": 1, "t": 1.0, "note": "message", "data": {"role": "user"}}
@@ -20,11 +20,7 @@ def write(path: Path, *records: object) -> Path:
     return path
 
 
-def status(*words: object) -> int:
-    """The exit status of the command."""
-    with pytest.raises(SystemExit) as end:
-        main(["view", *map(str, words)])
-    return int(end.value.code or 0)
+status = partial(command_run, "view")
 
 
 def test_a_page_stands_beside_its_journal(

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from rich.console import Console
 
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.journal import read_journal, replay
-from turnfsm.runtime.cli import main as command
 from turnfsm.runtime.demo.expected import EXPECTED
 from turnfsm.runtime.demo.main import Settings, demo
 from turnfsm.runtime.demo.view import Lines
@@ -127,30 +127,22 @@ def test_a_flow_that_cannot_govern_a_conversation_is_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize("speed", ["0", "5"])
 def test_speed_has_limits(speed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the models cannot follow is refused."""
-    with pytest.raises(SystemExit) as ended:
-        command(["demo", "--speed", speed, "--out", str(tmp_path)])
-    assert ended.value.code == 2
+    assert run("demo", "--speed", speed, "--out", str(tmp_path)) == 2
     assert "--speed" in capsys.readouterr().err
 
 
 def test_command_ends_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`turnfsm demo --text` is this run; a typed one takes no speed."""
-    with pytest.raises(SystemExit) as ended:
-        command(["demo", "--text", "--out", str(tmp_path / "out")])
-    assert ended.value.code == 0
+    assert run("demo", "--text", "--out", str(tmp_path / "out")) == 0
     assert "transcript.txt" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as ended:
-        command(["demo", "--text", "--speed", "2", "--out", str(tmp_path / "out")])
-    assert ended.value.code == 2
+    assert run("demo", "--text", "--speed", "2", "--out", str(tmp_path / "out")) == 2
 
 
 @pytest.mark.parametrize("option", [["--text"], ["--llm", "openai/gpt-4.1"]])
 def test_on_pipecat_the_conversation_is_spoken_by_a_script(
     option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        command(["demo", "--host", "pipecat", *option, "--out", str(tmp_path / "out")])
-    assert ended.value.code == 2
+    assert run("demo", "--host", "pipecat", *option, "--out", str(tmp_path / "out")) == 2
     assert f"leave {option[0]} out" in capsys.readouterr().err
 
 

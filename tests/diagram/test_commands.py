@@ -3,16 +3,8 @@
 from pathlib import Path
 
 import pytest
+from command import run
 from conversation import CALL, half_a_minute
-
-from turnfsm.runtime.cli import main
-
-
-def run(*words: object) -> int:
-    """Run the command line and return its exit status."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    return int(stopped.value.code or 0)
 
 
 @pytest.fixture

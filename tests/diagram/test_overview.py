@@ -3,11 +3,11 @@
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from command import run
 
 from turnfsm.fsm import load_flow, shipped_flows
 from turnfsm.fsm.diagram import render
 from turnfsm.fsm.diagram.overview import build_overview
-from turnfsm.runtime.cli import main
 
 TURNS = [name for name in shipped_flows() if load_flow(name).kind == "turn"]
 
@@ -58,7 +58,5 @@ def test_the_same_flow_gives_the_same_bytes() -> None:
 
 def test_it_has_no_marks(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
     """An overview of a configuration is refused, with what to give."""
-    with pytest.raises(SystemExit) as stopped:
-        main(["render", "turn", "--overview", "--state", "paused", "-o", f"{tmp_path}/x.svg"])
-    assert stopped.value.code == 2
+    assert run("render", "turn", "--overview", "--state", "paused", "-o", f"{tmp_path}/x.svg") == 2
     assert "give --overview, or --state or --trace" in capsys.readouterr().err

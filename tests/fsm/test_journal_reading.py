@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run as _run
 
 from turnfsm.fsm import Machine, load_flow
 from turnfsm.fsm.journal import (
@@ -20,7 +21,6 @@ from turnfsm.fsm.journal import (
     read_journal,
     replay,
 )
-from turnfsm.runtime.cli import main
 
 FLOW = load_flow("turn")
 HEADER = '{"journal": 1, "flow": "turn", "initial": "listening"}'
@@ -80,12 +80,6 @@ DAMAGED = {
     "zeros after a power cut": WHOLE[:LAST] + bytes(64),
 }
 """Files whose last record is lost."""
-
-
-def _run(*words: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    return int(stopped.value.code or 0)
 
 
 def _by_timeline(file: Path) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from cases import CASES, Case
+from command import run
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft7Validator
 from strategies import flow_to_yaml, flows
@@ -134,7 +135,5 @@ def test_the_command_renews_the_reference(
     assert renewed.endswith("-->\nend\n")
     assert reference() in renewed
     document.write_text("# A\n")
-    with pytest.raises(SystemExit) as stopped:
-        main(words)
-    assert stopped.value.code == 2
+    assert run(*words) == 2
     assert "no part to renew" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as Xml
 import attrs
 import jsonschema
 import pytest
+from command import run
 from livekit.agents import AgentSession, telemetry
 from opentelemetry import trace
 from opentelemetry.sdk import trace as sdk
@@ -26,7 +27,6 @@ from sarif import SARIF
 from turnfsm import JournalError, load_flow, write_journal
 from turnfsm.audit import Audit, audit_file, audit_recording, kinds_of, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
-from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
 from turnfsm.testing import ScriptedLLM, ScriptedSTT, ScriptedTTS, ScriptedUser, Stage
@@ -376,12 +376,6 @@ def test_a_broken_property_has_the_line_that_broke_it(tmp_path: Path) -> None:
 def test_an_outage_says_that_no_line_decides_it() -> None:
     found = audited(scenario("P2")).findings
     assert [one.lines()[1].strip() for one in found] == ["an outage: no line of a flow decides it"]
-
-
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as exit:
-        main(words)
-    return int(exit.value.code or 0)
 
 
 def test_the_command_prints_and_gives_json(

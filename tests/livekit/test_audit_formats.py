@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from livekit.agents import AgentSession, telemetry
 from livekit.agents.voice.report import SessionReport
 from opentelemetry import trace
@@ -155,7 +156,5 @@ def test_a_report_without_events_is_refused_with_the_remedy(
     del report["events"]
     file = tmp_path / "session_report.json"
     file.write_text(json.dumps(report))
-    with pytest.raises(SystemExit) as exit:
-        main(("audit", str(file)))
-    assert exit.value.code == 2
+    assert run("audit", str(file)) == 2
     assert "a session report without events; write report.to_dict()" in capsys.readouterr().err

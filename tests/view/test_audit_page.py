@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from on_page import violations
-
-from turnfsm.runtime.cli import main
 
 
 def event(t: float, name: str, **fields: object) -> str:
@@ -41,9 +40,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, lines in (("a_quiet", QUIET), ("slow<b>", SLOW)):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
-    with pytest.raises(SystemExit) as exit:
-        main(("audit", "a_quiet.jsonl", "slow<b>.jsonl", "-o", "audit.html"))
-    assert exit.value.code == 1
+    assert run("audit", "a_quiet.jsonl", "slow<b>.jsonl", "-o", "audit.html") == 1
     return tmp_path / "audit.html"
 
 

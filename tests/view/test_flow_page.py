@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from on_page import until, violations
 
 from turnfsm.fsm import load_flow, parse_flow
@@ -186,9 +187,7 @@ def test_a_file_that_is_no_flow_has_a_page(tmp_path: Path) -> None:
 
 def test_a_missing_flow_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With what to name."""
-    with pytest.raises(SystemExit) as end:
-        main(["view", str(tmp_path / "none.yaml")])
-    assert end.value.code == 2
+    assert run("view", str(tmp_path / "none.yaml")) == 2
     assert "none.yaml: no such file; name a flow" in capsys.readouterr().err
 
 

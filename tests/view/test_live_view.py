@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from on_page import until, violations
 
 from turnfsm.fsm import TurnfsmError, load_flow
@@ -20,7 +21,6 @@ from turnfsm.fsm.journal import Journal
 from turnfsm.fsm.metrics.follower import values_of
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.livekit import LiveView, TurnSession
-from turnfsm.runtime.cli import main
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.view import hub as hub_module
 from turnfsm.runtime.view.follow import Folder
@@ -277,9 +277,7 @@ def test_a_page_of_another_name_cannot_read_along(view: LiveView) -> None:
 def test_a_busy_port_is_reported(view: LiveView, tmp_path: Path, capsys: Any) -> None:
     """By the command with status 2; sessions take the next port."""
     port = int(view.url.split(":")[2].strip("/"))
-    with pytest.raises(SystemExit) as end:
-        main(["view", "--live", str(tmp_path), "--port", str(port)])
-    assert end.value.code == 2
+    assert run("view", "--live", str(tmp_path), "--port", str(port)) == 2
     assert f"127.0.0.1:{port}: the port is in use" in capsys.readouterr().err
     another = LiveView(port=port, more_ports=20)
     assert another.url != view.url
