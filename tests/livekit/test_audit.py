@@ -8,6 +8,7 @@ import io
 import json
 import re
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -39,6 +40,7 @@ NOT_SEEN = {
 """Failures that the public events do not show."""
 
 
+@cache  # several tests look at the same conversation
 def recorded(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -> str:
     """What `EventRecorder` writes of a scenario, on a stock session or on ours."""
     events = io.StringIO()
@@ -53,6 +55,7 @@ def recorded(played: Scenario, session: type[AgentSession[Any]] = AgentSession) 
     return events.getvalue()
 
 
+@cache
 def audited(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -> Audit:
     text = recorded(played, session).encode()
     return audit_recording(parse_recording(text, "events.jsonl"))

@@ -6,6 +6,7 @@ import inspect
 import json
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
 
 
+@cache  # several tests look at the same conversation
 def report_of(played: Scenario) -> str:
     """The file that LiveKit writes after a session."""
     sessions: list[AgentSession[Any]] = []
