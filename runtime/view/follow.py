@@ -74,7 +74,9 @@ class _Growing:
                 self._shown = self._hub.begin(self._flow_of(head.flow), head, self.path.name)
         except TurnfsmError as error:
             self.trouble = str(error)
-            if self._shown is not None:
+            if self._shown is None:
+                self._hub.unread.append(self.trouble)
+            else:
                 self._shown.trouble = self.trouble
                 self._shown.ended = True
 

@@ -33,6 +33,9 @@ MOST_WAITING = 10_000
 
 MOST_SESSIONS = 500
 
+MOST_UNREAD = 20
+"""The maximum number of journals that are said not to be shown, the latest ones."""
+
 MOST_ROWS_IN_ALL = 400_000
 """The maximum number of records of all sessions, before finished ones are removed."""
 
@@ -219,12 +222,14 @@ class Hub:
 
     Attributes:
         feeds: Where records come from.
+        unread: Why journals cannot be shown, a sentence for each.
         changed: Called in the server's thread when there is something new.
     """
 
     def __init__(self) -> None:
         self.conversations: dict[str, Conversation] = {}
         self.feeds: list[Feed] = []
+        self.unread: deque[str] = deque(maxlen=MOST_UNREAD)
         self.changed: Callable[[], None] = lambda: None
         self._call: Callable[[Callable[[], None]], object] | None = None
         self._woken = False

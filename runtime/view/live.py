@@ -124,8 +124,10 @@ class LiveView:
         return await events(request, self._told(request.query.get("session")))
 
     async def _told(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
-        """The messages to one viewer: the list of sessions, one session, its rows, the time."""
+        """The messages to one viewer: the list of sessions, why others cannot be shown, one
+        session, its rows, the time."""
         listed: list[dict[str, Any]] | None = None
+        unread: list[str] = []
         list_at = 0.0
         shown, at, over = None, 0, False
         while True:
@@ -135,6 +137,9 @@ class LiveView:
                 if (sessions := list(self.hub.listed())) != listed:
                     listed = sessions
                     yield {"sessions": listed}
+                if (troubles := list(self.hub.unread)) != unread:
+                    unread = troubles
+                    yield {"unread": unread}
             if shown is None:
                 shown = self.hub.conversations.get(key) if key else self.hub.newest()
                 if shown is not None:

@@ -16,7 +16,7 @@ import pytest
 from command import run
 from on_page import until, violations
 
-from turnfsm.fsm import TurnfsmError, load_flow
+from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.fsm.journal import Journal
 from turnfsm.fsm.metrics.follower import values_of
 from turnfsm.fsm.metrics.tally import Tally
@@ -313,9 +313,31 @@ def test_journals_of_a_folder_are_followed(
     (tmp_path / "other.jsonl").write_text('{"journal": 7, "flow": "turn"}\n')
     (trouble,) = view.in_server(folder.look)
     assert "reads version 1" in trouble
+    assert list(view.hub.unread) == [trouble]
     (shown,) = view.hub.conversations.values()
     assert len(shown) == 4
     with growing.open("a") as file:
         file.write(lines[5][9:] + "".join(lines[6:]))
     assert view.in_server(folder.look) == []
     assert len(shown) == len(journal.records)
+
+
+def test_the_page_says_why_a_journal_is_not_shown(tab: Any, view: LiveView, tmp_path: Path) -> None:
+    """Also when others are shown."""
+
+    def flow_of(name: str) -> Flow:
+        if name == "mine":
+            raise TurnfsmError("of the flow 'mine'; name its file: --flow FILE.yaml")
+        return load_flow(name)
+
+    folder = Folder(tmp_path, view.hub, flow_of)
+    head = {"journal": 1, "flow": "mine", "initial": "listening"}
+    (tmp_path / "call.jsonl").write_text(json.dumps(head) + "\n")
+    view.in_server(folder.look)
+    tab.goto(view.url)
+    until(tab, "document.querySelector('#badges .bad') !== null")
+    assert tab.text_content("#badges .bad") == "of the flow 'mine'; name its file: --flow FILE.yaml"
+    (tmp_path / "other.jsonl").write_text(json.dumps(head | {"flow": "turn"}) + "\n")
+    view.in_server(folder.look)
+    until(tab, "document.querySelector('#badges .bad').textContent === '1 not shown'")
+    assert "--flow" in tab.get_attribute("#badges .bad", "title")

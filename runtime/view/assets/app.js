@@ -80,6 +80,9 @@ class Page {
     if (data.startedAt > 0) badge("plain", new Date(data.startedAt * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }), "when the session began");
     if (data.replays === null) badge("good", "replays", "the flow decides every entry again in the same way");
     else if (data.replays) badge("bad", "differs from the flow", data.replays);
+    const unread = this.unread ?? [];
+    if (this.recording && unread.length) badge("bad", `${unread.length} not shown`, unread.join("\n"));
+    else for (const why of unread) badge("bad", why, "this journal cannot be shown");
     if (data.damage) badge("bad", "cut off", data.damage);
     if (data.how) badge("bad", / error/.test(data.how) ? "closed by an error" : "not closed", data.how.trim());
     if (data.redacted) badge("plain", "words left out", "the journal does not contain what people said");

@@ -33,6 +33,10 @@ class Live {
 
   hear(message) {
     if (message.sessions) this.list(message.sessions);
+    if (message.unread) {
+      this.page.unread = message.unread;
+      this.page.badges();
+    }
     if (message.open) this.open(message.open);
     if (message.rows) this.more(message);
   }
