@@ -145,7 +145,7 @@ class Effects(StateTimers):
             self._running = self._notifying = False
             self._cause = None
         if self._late:
-            self._take_due()
+            self.take_due()
 
     def _in_line(self) -> deque[tuple[Event, tuple[str, ...]]]:
         if self._waiting is None:

@@ -186,8 +186,14 @@ class StateTimers(ABC):
         first = min(deadlines)[0] if deadlines else math.inf
         return self._wake_at(first) if first < self._wakes else 0.0
 
-    def _take_due(self) -> None:
-        """Post every timer that is due and whose guard holds now."""
+    @property
+    def has_due(self) -> bool:
+        """The guard of a timer that is due did not hold."""
+        return bool(self._late)
+
+    def take_due(self) -> None:
+        """Post every timer that is due and whose guard holds now. The pump calls this after every
+        post; a host calls it when the answer of a host fact may have changed without one."""
         while self._late and not self.closed:
             timer = next(filter(self.ask, self._late), None)
             if timer is None:

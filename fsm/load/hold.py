@@ -57,8 +57,13 @@ def add_hold(parts: Parts) -> None:
         parts.trigger(state, "hold_turn", (asked, *ignored), _SECTION)
     parts.action("say_hold_limit", Action(say=hold.then), _SECTION)
     over = Transition(
-        conditions=("on_hold", "can_say"), actions=("say_hold_limit",), restarts=timers
+        conditions=("on_hold", "can_say"),
+        unless=("user_speaking", "user_may_continue"),  # then it is due, whatever sounds come
+        actions=("say_hold_limit",),
+        restarts=timers,
     )
+    heard_out = Never(action="say_hold_limit", when=("user_speaking",), because="They may be back.")
+    parts.never("no_hold_limit_over_the_user", heard_out, _SECTION)
     parts.timer("listening", "hold", hold.limit, over, _SECTION)
     if ("timers", "hold") in parts.places:
         parts.places["timers", "hold"] = (*_SECTION, "limit")

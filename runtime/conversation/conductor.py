@@ -294,7 +294,7 @@ class Conductor:
         host = self.host
         waits = host.wants_reply or bool(self.turns.deferred) or host.superseded
         asks = host.confirming.due or host.confirming.settled
-        return self.commits.speculation_waits or waits or asks
+        return self.commits.speculation_waits or waits or asks or self.turn.has_due
 
     def _offer_what_waits(self) -> None:
         """Offer all pending work to the flow. Its guards define the order."""
@@ -313,3 +313,4 @@ class Conductor:
             core.post("question_due")
         if self.host.confirming.settled and ask("question_over"):
             core.post("question_over")
+        self.turn.take_due()

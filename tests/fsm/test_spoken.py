@@ -292,6 +292,26 @@ def test_a_hold_is_short_for_a_fact_a_request_and_a_timer() -> None:
         assert "on_hold" in after[timer][0].unless
 
 
+def test_no_section_lets_the_agent_speak_over_the_user_by_itself() -> None:
+    """But for a monologue, which is the agent's own speech."""
+    flow = flow_of(
+        f"fillers: [{{after: 1.5, say: Moment., in: [thinking, tool_running, listening]}}]\n"
+        f"silence: {SILENCE}\nhold: {HOLD}\nmonologue: {{say: And you?}}\n"
+        "never_silent: {after: 4, say: Still with you., give_up: Again please.}\n"
+        "not_heard: {say: Again?, no_audio: I cannot hear you.}\n"
+        "tools: {confirm: {pay: {say: Shall I pay?}}}\n"
+    )
+    by_itself = [
+        row
+        for row in flow.rows()
+        if any(flow.actions[action].audible for action in row.transition.actions)
+        and (row.timer or row.trigger in ("voice_unrecognised", "audio_stopped", "question_due"))
+    ]
+    assert len({row.trigger for row in by_itself}) >= 7
+    for row in by_itself:
+        assert "user_speaking" in row.transition.unless or row.trigger.startswith("monologue"), row
+
+
 def test_without_phrases_for_the_end_of_a_hold_the_next_words_end_it() -> None:
     flow = flow_of("hold: {then: Are you back?}\n")
     assert len(flow.states["listening"].on["hold_turn"]) == 1

@@ -106,6 +106,24 @@ def test_noises_do_not_prolong_the_hold() -> None:
     assert outcome.heard[1].start < outcome.heard[0].end + 30.0 + 3.0 + 0.1  # between two noises
 
 
+@pytest.mark.parametrize("length", [1.0, 4.0])
+@pytest.mark.parametrize("stt_delay", [0.05, 0.25])
+def test_its_end_is_not_said_over_the_user(length: float, stt_delay: float) -> None:
+    """Who still talks to somebody else is not back, and is heard out."""
+    user = ScriptedUser().says("hold on", at=1.0)
+    user.says("where is my purse", at=33.0, duration=length, stt_delay=stt_delay)
+    outcome = play(flow_of(), user, 45.0)
+    assert said(outcome)[:2] == ["Take your time.", "Are you back?"], outcome.timeline()
+    assert 33.0 + length < outcome.heard[1].start < 33.0 + length + 2.0, outcome.timeline()
+    assert users(outcome) == []
+
+
+def test_who_is_back_at_the_limit_is_answered_and_not_asked() -> None:
+    user = ScriptedUser().says("hold on", at=1.0).says("so I am back now", at=32.9)
+    outcome = play(flow_of(), user, 40.0)
+    assert said(outcome) == ["Take your time.", "Welcome back."], outcome.timeline()
+
+
 @pytest.mark.parametrize("extends", ["turn", "overlap"])
 def test_the_agent_stops_when_it_is_asked_to_wait(extends: str) -> None:
     user = ScriptedUser().says("which trains", at=1.0)

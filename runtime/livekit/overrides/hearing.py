@@ -41,6 +41,7 @@ class HearingActivity(ArrivingActivity):
     _stop_following: Callable[[], None] | None = None
     _hears_silence = False
     _followed: set[asyncio.Task[None]]
+    _about_to_decide = False
     """The decisions whose ends are reported."""
     _silence = 0.0
     _evidence: inference.AdaptiveInterruptionDetector | None = None
@@ -201,11 +202,25 @@ class HearingActivity(ArrivingActivity):
         if self._judge is not None:
             self._judge.voice_ended()
         self._conductor.outages.voice_ended()
+        if self._will_decide(ev):
+            self._about_to_decide = True
+            asyncio.get_running_loop().call_soon(self._decision_begins)
         if ev is None and self._turn_detection == "stt":
             self._conductor.utterance.post("stt_ended")
         elif self.has_stt:
             self._conductor.utterance.voice_ended()
         self._conductor.user.voice_ended()
+
+    def _will_decide(self, ev: Any) -> bool:
+        """LiveKit begins to decide about the end of the turn right after `on_end_of_speech`."""
+        recognition = self._audio_recognition
+        by_vad = recognition is not None and ev is not None and recognition._vad_base_turn_detection
+        return by_vad and bool(self.uncommitted_words)
+
+    def _decision_begins(self) -> None:
+        self._about_to_decide = False
+        if not self.deciding:
+            self._conductor.user.endpointing_finished(cancelled=False)
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
@@ -267,7 +282,7 @@ class HearingActivity(ArrivingActivity):
         """The end of the user's turn is being decided."""
         decision = None if self._rt_turn_detection_enabled else self._decision
         running = decision is not None and not decision.done()
-        return self._follow(decision if running else self.commit_decision)
+        return self._about_to_decide or self._follow(decision if running else self.commit_decision)
 
     @property
     def answer_pending(self) -> bool:
