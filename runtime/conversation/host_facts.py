@@ -202,10 +202,11 @@ class HostFacts:
 
     def deferred_turn_blocked(self) -> bool:
         """Something comes before the deferred turn: a greeting, or speech that was queued when the
-        turn was deferred. Or the agent cannot take the turn: a handoff is running, or the turn has
-        too few words to interrupt (`min_words`)."""
+        turn was deferred. Or the agent cannot take the turn: a handoff is running, the turn has too
+        few words to interrupt (`min_words`), or the end of a later one is being decided, which
+        includes it."""
         agent = self._session.activity
-        if agent is None or agent.phase in ("leaving", "greeting"):
+        if agent is None or agent.phase in ("leaving", "greeting") or agent.deciding:
             return True
         return self._speeches.comes_first(agent) or self._too_few_words(agent.setup)
 

@@ -215,7 +215,7 @@ class HearingActivity(ArrivingActivity):
         """LiveKit begins to decide about the end of the turn right after `on_end_of_speech`."""
         recognition = self._audio_recognition
         by_vad = recognition is not None and ev is not None and recognition._vad_base_turn_detection
-        return by_vad and bool(self.uncommitted_words)
+        return by_vad and (self.stt is None or bool(self.uncommitted_words))
 
     def _decision_begins(self) -> None:
         self._about_to_decide = False

@@ -18,8 +18,8 @@ from .tools import Run
 __all__ = [
     "Finding", "Question", "answered", "commits", "delivered", "given_up", "handoffs",
     "heard_words", "holds", "known_result", "left_out", "may_be_lost", "obeyed", "outputs",
-    "questions", "refused", "said_yes", "spoken", "stops", "too_few", "typed", "user_words",
-    "with_results",
+    "questions", "refused", "replies_to", "said_yes", "spoken", "stops", "too_few", "typed",
+    "user_words", "with_results",
 ]  # fmt: skip
 
 ENDPOINTING = 0.6
@@ -193,11 +193,16 @@ def user_words(played: Played) -> Counter[str]:
     )
 
 
+def replies_to(played: Played, number: int) -> list[Said]:
+    """The replies that answer a sentence: to it, or to a later one whose request shows it."""
+    return [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)]
+
+
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
     """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
     to a later sentence is one, if its request shows this one; so is the result of its call."""
     asks = [q.start for q in questions(played) if q.asked[1] == number]
-    later = [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)]
+    later = replies_to(played, number)
     jobs = played.script.sounds[number - 1].calls
     if any(played.script.jobs[job].ends == "nothing" for job in jobs):  # nothing can be said of it
         later += [s for s in played.said if not s.answers and number == max(s.shows, default=0)

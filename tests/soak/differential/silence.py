@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import attrs
 
@@ -20,6 +21,7 @@ from .facts import (
     obeyed,
     questions,
     refused,
+    replies_to,
     said_yes,
     spoken,
     stops,
@@ -105,9 +107,9 @@ def waits(played: Played) -> Iterator[Wait]:
                 yield _longest_silence(played, number, since, until)
             yield _wait(played, "sentence", f"the answer to sentence {number}", since, until)
     for run, end, _ in with_results(played, script.end - 1.0):
+        if script.jobs[run.job].does == "interrupts":
+            continue  # it has ended its own turn, and need not be told; a later reply may tell it
         until = delivered(played, (run.job, run.asked), heard)
-        if until is None and script.jobs[run.job].does == "interrupts":
-            continue  # it has ended its own turn, and need not be told
         acts = [*_stops(played), *_failed(played, (run.job, run.asked))]
         stopped = [at for at in acts if run.start - 3.0 < at < (until or script.end)]
         later = [said.request.at for said in played.said if said.request.at > max([end, *stopped])]
@@ -193,8 +195,7 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
     empty = any(script.jobs[job].ends == "nothing" for job in sound.calls)
     if said_yes(played, number) or (empty and any(sound.at < at < last for at, _ in holds(played))):
         return True  # after a hold nothing is left to be said of a call without a result
-    replies = [said for said in played.said if number in said.answers]
-    if any(said in replies for said in _broken(played)):
+    if any(said in replies_to(played, number) for said in _broken(played)):
         return True
     shown = any(number in said.shows for said in played.said)
     if left_out(played, sound) and not user_words(played).keys() & script.words(number):
@@ -243,11 +244,20 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
     waited = max([AFTER_NOISE, *(endpointing(script, s) for _, s in script.sentences())])
-    limit = MARGIN + waited * bool(noises) * (1 + held_off) + MOVE * (len(moved) + len(handed))
+    limit = MARGIN + waited * _waited_for(played, noises) * (1 + held_off)
+    limit += MOVE * (len(moved) + len(handed))
     spoke = any(since < h.start < end or h.start < since < h.end for h in played.outcome.heard)
     limit += script.hook * (held or spoke)  # a turn that has waited for a tool or a speech
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
+
+
+def _waited_for(played: Played, noises: Sequence[Sound]) -> int:
+    """How often a session waits for the words of these noises: once, however many come; again if it
+    has replied before the next one."""
+    spoken = [heard.start for heard in played.outcome.heard if heard.text not in SAID]
+    again = sum(any(a.over < at < b.at for at in spoken) for a, b in pairwise(noises))
+    return bool(noises) + again
 
 
 def _busy(played: Played, about: str) -> Iterator[Span]:
