@@ -41,8 +41,9 @@ class HearingActivity(ArrivingActivity):
     _stop_following: Callable[[], None] | None = None
     _hears_silence = False
     _followed: set[asyncio.Task[None]]
-    _about_to_decide = False
     """The decisions whose ends are reported."""
+    _about_to_decide = False
+    """The voice has ended, and LiveKit begins to decide in this iteration of the event loop."""
     _silence = 0.0
     _evidence: inference.AdaptiveInterruptionDetector | None = None
     _judge: OverlapJudge | None = None
