@@ -351,6 +351,6 @@ def test_a_newer_call_replaces_the_one_that_the_user_has_corrected(commits: bool
     stage = Stage(model, tools, flow=flow).play(script)
     assert stage.heard == "It is booked."
     assert len(stage.effects) == (1 if commits else 2)
-    reads = "nothing was done" if commits else "This is out of date: the newer call"
+    reads = "this one: nothing was done" if commits else "This is out of date: the newer call"
     assert shows(stage.context.messages, reads)
     assert not any(shows(request, "The result of") for request in stage.requests)
