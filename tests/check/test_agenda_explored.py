@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from flow_text import parsed
 
-from turnfsm import load_flow, parse_flow
+from turnfsm import load_flow
 from turnfsm.check import check_flow
 from turnfsm.fsm.agenda import Rules
 from turnfsm.fsm.check.agenda import Bounds, explore_agenda, explore_table
@@ -73,8 +74,7 @@ def test_the_check_of_a_flow_names_the_place_and_the_conversation() -> None:
         "flow: mine\nkind: turn\nextends: turn\n"
         "agenda: {settle: {agent_left: {utterance: with_next}}}\n"
     )
-    flow, _ = parse_flow(text, "mine.yaml")
-    assert flow is not None
+    flow = parsed(text, "mine.yaml")
     (finding,) = (f for f in check_flow(flow).findings if f.code == "agenda")
     assert "nothing_due_is_forgotten: utterance 0 is never delivered" in finding.message
     assert "the agent of reply 0 is left" in finding.message

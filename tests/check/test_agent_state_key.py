@@ -1,5 +1,6 @@
 """`agent_state`: what a state publishes is written in the flow, and true."""
 
+from flow_text import parsed
 from proved import codes, turn_with
 
 from turnfsm.fsm import load_flow, parse_flow
@@ -27,11 +28,9 @@ def test_the_states_of_the_turn_say_what_they_publish() -> None:
 
 def test_an_added_state_publishes_listening_unless_it_says_otherwise() -> None:
     """A user who dictates hears no sound of thinking."""
-    flow, _ = parse_flow(DICTATING.replace(", agent_state: %s", ""), "mine.yaml")
-    assert flow is not None
+    flow = parsed(DICTATING.replace(", agent_state: %s", ""), "mine.yaml")
     assert flow.states["dictating"].agent_state == "listening"
-    flow, _ = parse_flow(DICTATING % "thinking", "mine.yaml")
-    assert flow is not None
+    flow = parsed(DICTATING % "thinking", "mine.yaml")
     assert flow.states["dictating"].agent_state == "thinking"
 
 

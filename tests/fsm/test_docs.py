@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cases import prepare
+from flow_text import parsed
 
 from turnfsm.fsm import FlowError, load_flow, parse_flow, shipped_flows
 from turnfsm.fsm.check.check import check_flow
@@ -114,8 +115,7 @@ def test_a_variant_is_ten_lines_and_its_mistake_is_shown() -> None:
     assert text is not None
     lines = text.splitlines(keepends=True)
     assert len(lines) <= 10
-    flow, _ = parse_flow("".join(lines[:-1]), "patient.yaml")
-    assert flow is not None
+    flow = parsed("".join(lines[:-1]), "patient.yaml")
     assert render_findings(check_flow(flow).findings) + "\n" == shown
 
 

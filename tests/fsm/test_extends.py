@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from cases import prepare
+from flow_text import parsed
 
 from turnfsm.fsm import Flow, FlowError, load_flow, parse_flow
-from turnfsm.fsm.diagnostics import render_findings
 
 
 @pytest.fixture(autouse=True)
@@ -18,9 +18,7 @@ def bases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def variant(changes: str = "", base: str = "base.yaml") -> Flow:
     """A valid variant of the base."""
-    flow, findings = parse_flow(f"flow: x\nextends: {base}\n{changes}", "case.yaml")
-    assert flow is not None, render_findings(findings)
-    return flow
+    return parsed(f"flow: x\nextends: {base}\n{changes}", "case.yaml")
 
 
 def test_without_changes_it_is_the_base_under_its_own_name() -> None:

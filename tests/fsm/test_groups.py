@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from flow_text import parsed
 
-from turnfsm.fsm import Flow, Machine, parse_flow
-from turnfsm.fsm.diagnostics import render_findings
+from turnfsm.fsm import Flow, Machine
 
 CALL = """
 flow: call
@@ -32,9 +32,7 @@ states:
 
 def flow_of(text: str = CALL) -> Flow:
     """The flow of a text without findings."""
-    flow, findings = parse_flow(text, "mine.yaml" if "extends" in text else "call.yaml")
-    assert flow is not None, render_findings(findings)
-    return flow
+    return parsed(text, "mine.yaml" if "extends" in text else "call.yaml")
 
 
 def dests(flow: Flow, state: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from flow_text import parsed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import flows
@@ -80,8 +81,7 @@ states:
 
 def small() -> Machine:
     """A machine that has a little of everything."""
-    flow, findings = parse_flow(TEXT)
-    assert flow is not None, render_findings(findings)
+    flow = parsed(TEXT)
     return Machine(flow)
 
 
@@ -268,8 +268,7 @@ def test_an_event_of_another_scope_is_stale() -> None:
 
 def test_the_beginning_of_a_scope_may_be_stale_in_another() -> None:
     """A step that is of a turn which is over does not begin; one of the current turn does."""
-    flow, _ = parse_flow(TEXT.replace("step_begins: {of: step}", "step_begins: {of: turn}"))
-    assert flow is not None
+    flow = parsed(TEXT.replace("step_begins: {of: step}", "step_begins: {of: turn}"))
     machine = Machine(flow)
     machine.step("turn_begins", 1)
     machine.step("turn_begins", 2)
@@ -376,8 +375,7 @@ states:
 
 def scoped() -> Machine:
     """A machine of one scope, and a trigger that clears two facts."""
-    flow, findings = parse_flow(SCOPED)
-    assert flow is not None, render_findings(findings)
+    flow = parsed(SCOPED)
     return Machine(flow)
 
 

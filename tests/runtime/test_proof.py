@@ -9,7 +9,7 @@ import pytest
 from flow_text import parsed
 
 import turnfsm.fsm.check.check
-from turnfsm import Flow, FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
+from turnfsm import Flow, FlowError, TurnfsmError, load_flow, shipped_flows
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.report import Report
 from turnfsm.runtime import proof
@@ -73,8 +73,7 @@ def test_another_flow_is_checked_once_a_process(checks: list[str], tmp_path: Pat
         (tmp_path / folder / "mine.yaml").write_text(text)
         assert require_proof(load_flow(tmp_path / folder / "mine.yaml")) == ()
     assert checks == ["mine"]
-    changed, _ = parse_flow(text.replace("0.4", "0.3"))
-    assert changed is not None
+    changed = parsed(text.replace("0.4", "0.3"))
     require_proof(changed)
     assert checks == ["mine", "mine"]
 
@@ -128,8 +127,7 @@ def test_another_process_does_not_check_it_again(
     checks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LiveKit has one for each call."""
-    mine, _ = parse_flow(MINE)
-    assert mine is not None
+    mine = parsed(MINE)
     for _ in range(2):
         assert require_proof(mine) == ()
         another_process(monkeypatch)
@@ -140,8 +138,7 @@ def test_another_checker_checks_it_again(
     checks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may find what this one does not."""
-    mine, _ = parse_flow(MINE)
-    assert mine is not None
+    mine = parsed(MINE)
     require_proof(mine)
     another_process(monkeypatch)
     monkeypatch.setattr(proof, "_checker", lambda: "another")
@@ -153,8 +150,7 @@ def test_another_checker_checks_it_again(
 def test_a_folder_that_cannot_be_written_to_costs_only_the_check(
     folder: str, checks: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    mine, _ = parse_flow(MINE)
-    assert mine is not None
+    mine = parsed(MINE)
     (tmp_path / "a file").touch()
     monkeypatch.setenv("TURNFSM_PROOFS", str(tmp_path / folder) if folder else "")
     for _ in range(2):

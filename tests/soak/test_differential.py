@@ -16,9 +16,10 @@ from differential.play import Played, play
 from differential.rates import Rates, seen, worse
 from differential.script import SWITCHES, Job, Move, Script, Sound
 from differential.sweep import INTERRUPTIONS, TOOLS, sweep
+from flow_text import parsed
 from livekit.agents import AgentSession, llm
 
-from turnfsm.fsm import Flow, parse_flow, shipped_flows
+from turnfsm.fsm import Flow, shipped_flows
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Request
 
@@ -263,9 +264,7 @@ def _never_released() -> Flow:
         "speech_interrupted: {actions: release_tools}",
     )
     assert released in text
-    flow, _ = parse_flow(text.replace(released, "speech_interrupted: {}"), str(path))
-    assert flow is not None
-    return flow
+    return parsed(text.replace(released, "speech_interrupted: {}"), str(path))
 
 
 class Waits(TurnSession):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flow_text import parsed
 
-from turnfsm import Flow, load_flow, parse_flow, shipped_flows
+from turnfsm import Flow, load_flow, shipped_flows
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.view.simulator import scenes_for, simulate
 from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
@@ -89,8 +90,7 @@ def test_a_section_brings_its_scene() -> None:
     """It ends with what the section says."""
     sections = "fillers: {say: Moment.}\nhold: {say: Take your time., then: Are you back?}\n"
     sections += "backchannels: {say: Mhm.}\n"
-    flow, _ = parse_flow(f"flow: mine\nextends: turn\n{sections}")
-    assert flow is not None
+    flow = parsed(f"flow: mine\nextends: turn\n{sections}")
     assert len(scenes_for(flow)) == len(scenes_for(load_flow("turn"))) + 3
     slow, talks, held = (played(flow, TOOL + number) for number in (1, 2, 3))
     assert talks[-1]["a"] == ["say_backchannel"]
