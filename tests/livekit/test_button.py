@@ -36,7 +36,6 @@ def play(moves: dict[float, str], user: ScriptedUser, flow: Flow | None = None) 
         user=user,
         llm=ScriptedLLM({"train": ANSWER}, otherwise="As you like."),
         tts=ScriptedTTS(durations={STORY: 6.0}),
-        turn_handling={"turn_detection": "manual"},
     )
     stage.at(0.5, lambda s: s.session.say(STORY) and None)
 

@@ -6,18 +6,19 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from livekit.agents import TurnHandlingOptions
 
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.errors import KitError
 
-__all__ = ["own_settings", "session_settings"]
+__all__ = ["own_settings", "session_settings", "turn_detection_of"]
 
 _DEFAULTS: dict[str, Any] = {
-    "turn_handling": {"turn_detection": "vad"},
     "aec_warmup_duration": None,
     "user_away_timeout": None,
 }
@@ -59,12 +60,29 @@ def own_settings(factory: Callable[..., Any]) -> dict[str, Any]:
     return own
 
 
-def session_settings(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def turn_detection_of(factory: Callable[..., Any], given: Mapping[str, Any]) -> str:
+    """How turns end if neither the factory nor the test says it: as the flow needs it, or by VAD.
+
+    Args:
+        factory: A class of sessions, or a `partial` of one.
+        given: The arguments that the test gives to the stage.
+    """
+    parameter = inspect.signature(factory).parameters.get("flow")
+    flow = given.get("flow", None if parameter is None else parameter.default)
+    if isinstance(flow, str | Path):
+        flow = load_flow(flow)
+    return (flow.turn_detection if isinstance(flow, Flow) else None) or "vad"
+
+
+def session_settings(
+    own: Mapping[str, Any], given: Mapping[str, Any], turn_detection: str = "vad"
+) -> dict[str, Any]:
     """The arguments of a session.
 
     Args:
         own: The arguments that the factory sets.
         given: The arguments that the test gives to the stage.
+        turn_detection: How turns end if neither says it.
 
     Raises:
         KitError: The two contradict each other, or LiveKit would ignore a setting.
@@ -78,7 +96,7 @@ def session_settings(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
             )
         _check_handling(settings.get("turn_handling") or {})
     settings = _joined(own, given)
-    handling = _DEFAULTS["turn_handling"] | (settings.get("turn_handling") or {})
+    handling = {"turn_detection": turn_detection} | (settings.get("turn_handling") or {})
     # a copy: LiveKit stores the object, and `update_options` changes it
     return _DEFAULTS | settings | {"turn_handling": deepcopy(handling)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from .outcome import Outcome
 from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .scripted_llm import ScriptedLLM
-from .settings import own_settings, session_settings
+from .settings import own_settings, session_settings, turn_detection_of
 from .speaker import Echo, Fault, ScriptedAudioOutput, check_faults
 from .user import FRAME, SETTLED, ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
@@ -31,7 +31,7 @@ from .wallclock import bind_wall_clock
 
 __all__ = ["Stage"]
 
-Action = Callable[["Stage"], Awaitable[None] | None]
+Action = Callable[["Stage"], object]
 
 HANGS = 3600.0
 """Virtual seconds after the end of the script at which a hanging conversation is aborted."""
@@ -60,7 +60,7 @@ class Stage:
         can_pause: Whether the audio output can pause.
         faults: Faults of the audio output: ``no_start``, ``no_end``.
         echo: The microphone picks up the agent's speech while the user is silent.
-        turn_handling: LiveKit's options, merged over: turns end by VAD.
+        turn_handling: LiveKit's options, merged over: turns end by VAD, or as the flow needs it.
         timers: Seconds for timers of the flow. A session class without a flow does not get them.
         options: Further arguments of the session. Its defaults apply, except that echo warm-up and
             the away timer are off.
@@ -105,7 +105,7 @@ class Stage:
         given = options | ({} if turn_handling is None else {"turn_handling": turn_handling})
         if timers and "timers" in inspect.signature(session_class).parameters:
             given["timers"] = timers
-        self._options = session_settings(own, given)
+        self._options = session_settings(own, given, turn_detection_of(session_class, given))
         self.llm = models.get("llm") or ScriptedLLM()
         self.tts = models.get("tts") or ScriptedTTS()
         by_stt = self._options["turn_handling"]["turn_detection"] == "stt"
@@ -122,7 +122,20 @@ class Stage:
         self._loop: asyncio.AbstractEventLoop
 
     def at(self, seconds: float, action: Action) -> Stage:
-        """Call a function at this time of the started session. A coroutine runs as a task."""
+        """Call a function at this time of the started session. A coroutine runs as a task.
+
+        Example:
+            >>> from turnfsm import parse_flow
+            >>> from turnfsm.livekit import TurnSession
+            >>> from turnfsm.testing import ScriptedLLM, ScriptedUser
+            >>> flow = parse_flow("{flow: radio, extends: push_to_talk, button: {}}", "radio.yaml")
+            >>> user = ScriptedUser().says("hello", at=1.3)
+            >>> stage = Stage(TurnSession, flow=flow, user=user, llm=ScriptedLLM(otherwise="Hi."))
+            >>> stage = stage.at(1.0, lambda stage: stage.session.turn.post("button_pressed"))
+            >>> stage = stage.at(2.0, lambda stage: stage.session.turn.post("button_released"))
+            >>> [heard.text for heard in stage.run(10.0).heard]
+            ['Hi.']
+        """
         if seconds < 0:
             raise KitError(f"{seconds:g} s is before the stage begins; give 0 or more")
         if self._acting is None:
