@@ -367,9 +367,17 @@ class _Check:
             if name in properties.waived:
                 yield PropertyResult(name, "agenda", "waived", properties.waived[name])
             elif name == REST and not self.joined:
-                yield PropertyResult(name, "agenda", "open", "something else is wrong")
+                yield PropertyResult(name, "agenda", "open", self._not_joined())
             else:
                 yield PropertyResult(name, "agenda", *self._result((True, name), True))
+
+    def _not_joined(self) -> str:
+        """Why turn and agenda were not explored together."""
+        errors = sorted(one for one in self.findings if one.severity == "error")
+        if not errors:
+            return "not every configuration was visited"
+        first = errors[0]
+        return f"checked once {first.file}:{first.line}:{first.column} is mended: {first.code}"
 
     def _result(self, name: tuple[bool, str], complete: bool) -> tuple[Result, str]:
         if name in self.failed:

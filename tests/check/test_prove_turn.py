@@ -235,3 +235,14 @@ def test_an_interrupted_speech_settles_within_five_seconds() -> None:
     report = turn_with("settle: 0.5,", "settle: 60.0,")
     (message,) = [f.message for f in report.findings if f.severity == "error"]
     assert message.endswith("it takes 60 s (settle 60), more than 5 s")
+
+
+def test_what_is_checked_after_an_error_is_mended_names_the_error() -> None:
+    """Turn and agenda are explored together when nothing else is wrong."""
+    report = check_flow(
+        flow_of("flow: mine\nextends: turn\nstates:\n  speaking:\n    refuses: barge_in\n")
+    )
+    [error] = report.findings
+    place = f"{error.file}:{error.line}:{error.column}"
+    [rest] = [one for one in report.properties if one.name == "nothing_open_waits_at_rest"]
+    assert (rest.result, rest.detail) == ("open", f"checked once {place} is mended: unreachable")
