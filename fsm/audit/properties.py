@@ -11,8 +11,8 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm import Flow
+from turnfsm.fsm.check.maker import declared_rules
 from turnfsm.fsm.check.parts import Arrival, Bits, Move, Rule, Test
-from turnfsm.fsm.check.properties import declared_rules
 from turnfsm.fsm.check.space import StateSpace
 from turnfsm.fsm.check.turn import turn_world
 from turnfsm.fsm.check.turn_rules import turn_rules

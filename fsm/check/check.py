@@ -34,8 +34,8 @@ from .claims import (
 from .delays import Delay, delays_of, unmet, worse
 from .explore import Exploration, Violation, explore
 from .leads import Outcome, judge, total, waits
+from .maker import declared_rules
 from .parts import Bits
-from .properties import declared_rules
 from .report import PropertyResult, Report, Result
 from .restless import Wait
 from .shape import aside_facts, deadlocks, structure_findings

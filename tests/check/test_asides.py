@@ -7,8 +7,8 @@ from flow_text import parsed
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.check.maker import declared_rules
 from turnfsm.fsm.check.parts import Bits
-from turnfsm.fsm.check.properties import declared_rules
 from turnfsm.fsm.check.shape import aside_facts
 from turnfsm.fsm.check.turn import turn_world
 from turnfsm.fsm.check.turn_rules import turn_rules

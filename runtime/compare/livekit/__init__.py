@@ -10,8 +10,7 @@ from turnfsm.runtime.livekit.stock import AgentSession
 
 from .agent_state import AGENT_STATE
 from .calls import CALLS, CONTROL_CALLS
-from .conservation import CONTROL_TURNS
-from .controls import CONTROL_SCENARIOS
+from .controls import CONTROL_SCENARIOS, CONTROL_TURNS
 from .duplex import DUPLEX
 from .handoffs import HANDOFFS
 from .playout import CONTROL_PLAYOUT, PLAYOUT

@@ -10,8 +10,7 @@ from turnfsm.runtime.pipecat.governor import TurnGovernor
 from .controls import CONTROLS
 from .noise import NOISE
 from .tools import TOOLS
-from .turns import TURNS
-from .waiting import WAITING
+from .turns import TURNS, WAITING
 
 __all__ = ["HOST"]
 
