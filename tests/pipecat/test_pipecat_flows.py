@@ -7,7 +7,12 @@ import pytest
 
 pytest.importorskip("pipecat.flows", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat.flows import FlowManager, FlowsFunctionSchema
+from pipecat.flows import (
+    ContextStrategy,
+    ContextStrategyConfig,
+    FlowManager,
+    FlowsFunctionSchema,
+)
 from pipecat_stage import Stage
 
 from turnfsm.runtime.testing.pipecat import Messages, Says, said, shows
@@ -44,16 +49,22 @@ PICK = FlowsFunctionSchema(
 )
 
 
+@pytest.mark.parametrize("strategy", [ContextStrategy.APPEND, ContextStrategy.RESET])
 @pytest.mark.parametrize("cough", [None, 6.5, 8.5])
 def test_nodes_change_and_a_cough_ends_neither_a_function_nor_an_answer(
-    cough: float | None, caplog: pytest.LogCaptureFixture
+    cough: float | None, strategy: ContextStrategy, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A warning names the function, which the flow does not know of. A turn that is answered only
     after its result counts as silent."""
     nodes = []
 
     async def script(stage: Stage) -> None:
-        manager = FlowManager(worker=stage.worker, llm=stage.model, context_aggregator=stage.pair)
+        manager = FlowManager(
+            worker=stage.worker,
+            llm=stage.model,
+            context_aggregator=stage.pair,
+            context_strategy=ContextStrategyConfig(strategy=strategy),
+        )
         await manager.initialize(_node("start", "Ask for the size.", PICK))
         await stage.until(4.0)
         await stage.says("large")
