@@ -19,7 +19,6 @@ from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.demo.pipecat.hold import PipelineStack, pipeline
-from turnfsm.runtime.demo.pipecat.parts import Moonshine
 from turnfsm.runtime.demo.robot import Robot
 from turnfsm.runtime.demo.speech import RATE
 from turnfsm.runtime.journal import JsonlSink
@@ -82,10 +81,9 @@ class Site:
         transport = SmallWebRTCTransport(connection, governor.transport(params))
         robot = Robot(self.stack.pace)
         tools = {"drive": _handler(robot.drive), "find_parcel": _handler(robot.find_parcel)}
-        stt = Moonshine(self.stack.stt, lambda text: None, 0.5)
-        ends = {"heard": transport.input(), "spoken": transport.output()}
+        heard, spoken = [transport.input(), *self.stack.ears()], transport.output()
         worker = PipelineWorker(
-            pipeline(governor, self.stack, stt, LLMContext(), tools, **ends),
+            pipeline(governor, self.stack, LLMContext(), tools, heard, spoken),
             cancel_on_idle_timeout=False,
         )
 

@@ -50,9 +50,8 @@ def demo(
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")
-    if host == "pipecat" and (text or llm):
-        given = "--text" if text else "--llm"
-        raise typer.BadParameter(f"--host pipecat is spoken, by a script; leave {given} out")
+    if host == "pipecat" and llm:
+        raise typer.BadParameter("--host pipecat answers by a script; leave --llm out")
     settings = {"out": out, "flow": flow, "speed": speed, "text": text, "llm": llm}
     raise typer.Exit(_load(text)(**settings, host=host))
 

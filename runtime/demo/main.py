@@ -173,9 +173,13 @@ class _Run:
 
     async def _load_pipeline(self) -> tuple[Stack, Hold]:
         with quiet_logs():
-            from .pipecat import PipelineStack, hold
+            from .pipecat import Parts, PipelineStack, TypedStack, hold
 
-        stack = await self._spoken(PipelineStack)
+        stack: Parts
+        if self._settings.text:
+            stack = await TypedStack.load(self._pace)
+        else:
+            stack = await self._spoken(PipelineStack)
         return stack, partial(hold, stack)
 
     async def _spoken(self, kind: type[Spoken]) -> Spoken:

@@ -1,5 +1,6 @@
 """The interface of the components of a conversation, spoken or typed."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -8,8 +9,11 @@ from livekit.agents import llm
 
 from .pace import Pace
 from .script import Line
+from .tape import Sound
 
-__all__ = ["AudioOutput", "Speakers", "Spoken", "Stack"]
+__all__ = ["AudioOutput", "Speakers", "Spoken", "Stack", "joined"]
+
+_GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 
 @frozen
@@ -19,6 +23,20 @@ class Spoken:
     start: float
     end: float
     text: str
+
+
+def joined(sounds: Iterable[Sound], texts: Iterable[str]) -> list[Spoken]:
+    """Sounds with their texts; a short silence inside of an utterance is no break."""
+    spoken: list[Spoken] = []
+    utterance = -1
+    for sound, text in zip(sounds, texts, strict=True):
+        last = spoken[-1] if sound.segment == utterance else None
+        if last is not None and (sound.at - last.end < _GAP or not last.text):
+            spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
+        else:
+            spoken.append(Spoken(sound.at, sound.end, text))
+        utterance = sound.segment
+    return spoken
 
 
 class AudioOutput(Protocol):

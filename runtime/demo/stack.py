@@ -15,7 +15,7 @@ from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 from .audio import WavInput, WavOutput
 from .llm import RuleLLM
 from .pace import Pace
-from .parts import Spoken
+from .parts import Spoken, joined
 from .script import FALLBACK, IGNORED, RULES, Line
 from .speech import UserVoice, recording, write_conversation
 from .stt import MoonshineSTT
@@ -26,7 +26,6 @@ from .tts import PiperTTS, PiperVoice
 __all__ = ["AudioStack", "SpokenStack"]
 
 _RECOGNISED = 1.5  # seconds of wall time after which a transcript has come, at any speed
-_GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 
 class SpokenStack(ABC):
@@ -79,16 +78,7 @@ class SpokenStack(ABC):
 
     def heard(self) -> list[Spoken]:
         """The agent's audio that was heard so far."""
-        spoken: list[Spoken] = []
-        utterance = -1
-        for sound, text in zip(self.output.heard, self._texts(), strict=True):
-            last = spoken[-1] if sound.segment == utterance else None
-            if last is not None and (sound.at - last.end < _GAP or not last.text):
-                spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
-            else:
-                spoken.append(Spoken(sound.at, sound.end, text))
-            utterance = sound.segment
-        return spoken
+        return joined(self.output.heard, self._texts())
 
     def write_audio(self, path: Path) -> bool:
         """Write both voices as a stereo WAV."""

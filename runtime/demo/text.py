@@ -26,10 +26,15 @@ from .pace import Pace
 from .parts import Spoken
 from .script import FALLBACK, RULES, Line
 
-__all__ = ["TextStack"]
+__all__ = ["TextStack", "seconds_of"]
 
 _WORD = 0.3  # seconds that a word takes to say
 _SHORTEST = 0.6  # seconds that the shortest sound takes
+
+
+def seconds_of(line: Line) -> float:
+    """How long it takes to say a line."""
+    return max(_SHORTEST, _WORD * len(line.text.split()))
 
 
 class TextStack:
@@ -83,8 +88,7 @@ class TextStack:
 
     async def say(self, line: Line) -> float:
         """Speak the line into the microphone. Returns the conversation time of its end."""
-        now = self.pace.now()
-        seconds = max(_SHORTEST, _WORD * len(line.text.split()))
+        now, seconds = self.pace.now(), seconds_of(line)
         if line.ignored:
             self._user.makes_noise(at=now, duration=seconds)
         else:

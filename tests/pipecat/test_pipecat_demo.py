@@ -79,6 +79,17 @@ def test_audio_takes_its_time_and_a_pause_is_a_gap() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # what Pipecat imports
+def test_the_typed_conversation_goes_as_declared(tmp_path: Path) -> None:
+    printed = io.StringIO()
+    console = Console(file=printed, width=200)
+    assert demo(Settings(out=tmp_path, host="pipecat", text=True, console=console)) == 0, (
+        printed.getvalue()
+    )
+    assert "FAIL" not in printed.getvalue()
+    assert (tmp_path / "conversation.html").is_file()
+
+
 @pytest.mark.audio
 @pytest.mark.exhaustive
 @pytest.mark.skipif(

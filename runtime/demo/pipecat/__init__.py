@@ -1,5 +1,6 @@
 """The demo in a governed Pipecat pipeline."""
 
-from .hold import PipelineStack, hold
+from .hold import Parts, PipelineStack, hold
+from .text import TypedStack
 
-__all__ = ["PipelineStack", "hold"]
+__all__ = ["Parts", "PipelineStack", "TypedStack", "hold"]

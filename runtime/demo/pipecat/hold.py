@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from typing import Protocol
 
 from attrs import frozen
 from loguru import logger
@@ -22,6 +23,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams
+from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import VADUserTurnStartStrategy
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
@@ -30,6 +32,9 @@ from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.ports import FalseInterruption, Report
+from turnfsm.runtime.demo.llm import RuleLLM
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.parts import Stack
 from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.recorder import Scribe
 from turnfsm.runtime.demo.robot import Robot
@@ -41,6 +46,7 @@ from turnfsm.runtime.pipecat.calls import Handler
 from turnfsm.runtime.pipecat.governor import TurnGovernor
 
 from .parts import (
+    Ears,
     Loudspeaker,
     Microphone,
     Model,
@@ -50,7 +56,7 @@ from .parts import (
     items_of,
 )
 
-__all__ = ["NEVER_POSTED", "PipelineStack", "hold", "logged", "pipeline"]
+__all__ = ["NEVER_POSTED", "Parts", "PipelineStack", "hold", "logged", "pipeline", "strategies"]
 
 NEVER_POSTED = frozenset({"preemptive_generation"})
 """The demo's STT predicts no end of a turn, so nothing proposes a speculative request."""
@@ -63,6 +69,18 @@ class PipelineStack(SpokenStack):
     def output(self) -> PacedTape:
         return PacedTape(self.pace, self.tts.sample_rate)
 
+    def ears(self) -> Sequence[FrameProcessor]:
+        """What hears the user, after the transport."""
+        return [Moonshine(self.stt, self.pace.wall(0.5))]
+
+    def microphone(self) -> FrameProcessor:
+        """The input of the demo's own transport."""
+        return Microphone(self.input)
+
+    def voice(self) -> TTSService:
+        """The agent's voice."""
+        return Piper(self.tts, self.pace)
+
     def vad(self) -> SileroVADAnalyzer:
         """The VAD; its durations count audio, which is already faster."""
         params = VADParams(confidence=0.5, start_secs=0.1, stop_secs=0.3, min_volume=0.0)
@@ -70,21 +88,43 @@ class PipelineStack(SpokenStack):
 
     def user(self) -> LLMUserAggregatorParams:
         """The user aggregator's parameters; their delays count wall time."""
-        strategies = UserTurnStrategies(
-            start=[VADUserTurnStartStrategy()],
-            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=self.pace.wall(0.5))],
-        )
-        return LLMUserAggregatorParams(
-            vad_analyzer=self.vad(),
-            user_turn_strategies=strategies,
-            user_turn_stop_timeout=self.false_interruption,
-        )
+        params = {"vad_analyzer": self.vad(), "user_turn_stop_timeout": self.false_interruption}
+        return LLMUserAggregatorParams(user_turn_strategies=strategies(self.pace), **params)
+
+
+def strategies(pace: Pace) -> UserTurnStrategies:
+    """A turn begins with the user's voice, and ends half a second after it."""
+    ends = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=pace.wall(0.5))
+    return UserTurnStrategies(start=[VADUserTurnStartStrategy()], stop=[ends])
+
+
+class Parts(Stack, Protocol):
+    """The components of a pipeline, spoken or typed."""
+
+    rules: RuleLLM
+    false_interruption: float
+
+    @property
+    def output(self) -> PacedTape:
+        """Where the agent is heard."""
+
+    def microphone(self) -> FrameProcessor:
+        """The input of the demo's own transport."""
+
+    def ears(self) -> Sequence[FrameProcessor]:
+        """What hears the user, after the transport."""
+
+    def user(self) -> LLMUserAggregatorParams:
+        """The user aggregator's parameters."""
+
+    def voice(self) -> TTSService:
+        """The agent's voice."""
 
 
 @frozen
 class _Speakers:
     governor: TurnGovernor
-    stt: Moonshine
+    ears: Ears
 
     @property
     def agent_state(self) -> str:
@@ -92,16 +132,16 @@ class _Speakers:
 
     @property
     def user_state(self) -> str:
-        return "speaking" if self.stt.user_speaks else "listening"
+        return "speaking" if self.ears.user_speaks else "listening"
 
 
-async def hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> None:
+async def hold(stack: Parts, flow: Flow, take: Take, view: View) -> None:
     """Play all lines of the user to a pipeline that the flow governs."""
     with logged(take.log):
         await _hold(stack, flow, take, view)
 
 
-async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> None:
+async def _hold(stack: Parts, flow: Flow, take: Take, view: View) -> None:
     take.model, take.never_posted = stack.llm, NEVER_POSTED
     known = flow.timers.keys() & {"false_interruption"}
     governor = TurnGovernor(
@@ -112,8 +152,8 @@ async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> Non
         on_report=lambda report: _reported(report, scribe),
     )
     scribe = Scribe(governor.turn, stack)
-    stt = Moonshine(stack.stt, scribe.transcribed, stack.pace.wall(0.5))
-    prompter = Prompter(_Speakers(governor, stt), stack.output, stack.pace)
+    ears = Ears(scribe.transcribed)
+    prompter = Prompter(_Speakers(governor, ears), stack.output, stack.pace)
     robot, context, tape = Robot(stack.pace), LLMContext(), stack.output
     params = TransportParams(audio_out_enabled=True, audio_out_sample_rate=tape.rate)
     spoken = Loudspeaker(
@@ -126,9 +166,9 @@ async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> Non
         "drive": _handler(robot.drive, scribe, prompter),
         "find_parcel": _handler(robot.find_parcel, scribe, prompter),
     }
-    heard = Microphone(stack.input)
+    heard = [stack.microphone(), *stack.ears(), ears]
     worker = PipelineWorker(
-        pipeline(governor, stack, stt, context, tools, heard=heard, spoken=spoken),
+        pipeline(governor, stack, context, tools, heard, spoken),
         cancel_on_idle_timeout=False,
         enable_rtvi=False,
     )
@@ -162,22 +202,19 @@ async def _hold(stack: PipelineStack, flow: Flow, take: Take, view: View) -> Non
 
 def pipeline(
     governor: TurnGovernor,
-    stack: PipelineStack,
-    stt: Moonshine,
+    stack: Parts,
     context: LLMContext,
     tools: Mapping[str, Handler],
-    *,
-    heard: FrameProcessor,
+    heard: Sequence[FrameProcessor],
     spoken: FrameProcessor,
 ) -> Pipeline:
-    """The governed pipeline, between the input and the output of a transport."""
+    """The governed pipeline, between what hears the user and the output of a transport."""
     model = Model(stack.rules)
     for name, tool in tools.items():
         governor.register_function(model, name, tool)
     pair = LLMContextAggregatorPair(context, user_params=governor.user(stack.user()))
-    voice = Piper(stack.tts, stack.pace)
-    parts = [heard, stt, pair.user(), model, voice, spoken, pair.assistant()]
-    return Pipeline(governor.processors(parts))
+    behind = [model, stack.voice(), spoken, pair.assistant()]
+    return Pipeline(governor.processors([*heard, pair.user(), *behind]))
 
 
 def _handler(tool: Callable[..., Awaitable[str]], scribe: Scribe, prompter: Prompter) -> Handler:

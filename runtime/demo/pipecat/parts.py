@@ -28,7 +28,7 @@ from pipecat.frames.frames import (
     VADUserStoppedSpeakingFrame,
 )
 from pipecat.processors.aggregators import async_tool_messages
-from pipecat.processors.frame_processor import FrameDirection
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
 from pipecat.services.settings import LLMSettings, STTSettings, TTSSettings
 from pipecat.services.stt_service import SegmentedSTTService
@@ -46,7 +46,16 @@ from turnfsm.runtime.demo.stt import MoonshineSTT
 from turnfsm.runtime.demo.tape import LATE, Tape
 from turnfsm.runtime.demo.tts import PiperTTS
 
-__all__ = ["Loudspeaker", "Microphone", "Model", "Moonshine", "PacedTape", "Piper", "items_of"]
+__all__ = [
+    "Ears",
+    "Loudspeaker",
+    "Microphone",
+    "Model",
+    "Moonshine",
+    "PacedTape",
+    "Piper",
+    "items_of",
+]
 
 _CHUNK = 2 * 480  # bytes, 30 ms: each is a step of every processor, at any speed
 _GAP = 0.1  # seconds; the output is silent if nothing was played for longer
@@ -109,32 +118,41 @@ class Microphone(BaseInputTransport):
 
 
 class Moonshine(SegmentedSTTService):
-    """Transcribes each utterance that the VAD finds.
+    """Transcribes each utterance that the VAD finds."""
 
-    Attributes:
-        user_speaks: The VAD hears the user.
-    """
-
-    def __init__(self, stt: MoonshineSTT, heard: Callable[[str], None], latency: float) -> None:
+    def __init__(self, stt: MoonshineSTT, latency: float) -> None:
         settings = STTSettings(model=stt.model, language="en")
         super().__init__(sample_rate=RATE, ttfs_p99_latency=latency, settings=settings)
-        self._stt, self._heard = stt, heard
-        self.user_speaks = False
+        self._stt = stt
 
     @property
     def wants_wav_segments(self) -> bool:
         return False
 
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        if isinstance(frame, VADUserStartedSpeakingFrame | VADUserStoppedSpeakingFrame):
-            self.user_speaks = isinstance(frame, VADUserStartedSpeakingFrame)
-        await super().process_frame(frame, direction)
-
     async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
         text = await self._stt.hear(np.frombuffer(audio, np.int16), RATE)
         if text:
-            self._heard(text)
             yield TranscriptionFrame(text, "user", "")
+
+
+class Ears(FrameProcessor):
+    """Notes when the user speaks, and each transcript.
+
+    Attributes:
+        user_speaks: The VAD hears the user.
+    """
+
+    def __init__(self, noted: Callable[[str], None]) -> None:
+        super().__init__()
+        self._noted, self.user_speaks = noted, False
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, VADUserStartedSpeakingFrame | VADUserStoppedSpeakingFrame):
+            self.user_speaks = isinstance(frame, VADUserStartedSpeakingFrame)
+        elif isinstance(frame, TranscriptionFrame):
+            self._noted(frame.text)
+        await self.push_frame(frame, direction)
 
 
 class Model(LLMService):

@@ -11,6 +11,7 @@ import attrs
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
+from pipecat.services.settings import TTSSettings
 from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
@@ -151,6 +152,7 @@ class Voice(TTSService):
             push_stop_frames=True,
             push_text_frames=not times_words,
             sample_rate=RATE,
+            settings=TTSSettings(model="scripted", voice="scripted", language="en"),
         )
         self._words, self._times_words, self._fails_on = words, times_words, fails_on
         self._placed = 0  # words of this response, whose times count from its beginning
