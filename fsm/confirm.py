@@ -31,8 +31,8 @@ class Condition:
         (True, True)
     """
 
-    above: float | None = doc("It is a number above this one.", default=None)
-    below: float | None = doc("It is a number below this one.", default=None)
+    above: float | None = doc("It is a number above this one.", amount=True, default=None)
+    below: float | None = doc("It is a number below this one.", amount=True, default=None)
     is_: Names = doc("It is one of these, compared as text without case.", yaml="is", default=())
 
     def holds(self, value: object) -> bool:

@@ -19,9 +19,17 @@ Texts = NewType("Texts", Names)
 """One text or a list of texts in YAML; always a tuple here."""
 
 
-def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
-    """A field of the YAML, with the sentence that an editor shows and its key."""
-    return attrs.field(metadata={"doc": sentence} | ({"yaml": yaml} if yaml else {}), **field)
+def doc(sentence: str, yaml: str | None = None, *, amount: bool = False, **field: Any) -> Any:
+    """A field of the YAML, with the sentence that an editor shows and its key.
+
+    Args:
+        sentence: What it means.
+        yaml: Its key, if that is not its name.
+        amount: A number in it is no number of seconds.
+        field: Arguments of `attrs.field`.
+    """
+    known = {"doc": sentence, "amount": amount} | ({"yaml": yaml} if yaml else {})
+    return attrs.field(metadata=known, **field)
 
 
 def loaded(**field: Any) -> Any:

@@ -85,7 +85,8 @@ def _table(title: str, kind: type) -> str:
     for field, hint in yaml_fields(kind):
         needed = " (required)" if field.default is attrs.NOTHING else ""
         key, meaning = yaml_name(field), field.metadata["doc"]
-        lines.append(f"| `{key}` | {_value(hint)}{needed} | {meaning} |")
+        value = "a number" if field.metadata["amount"] else _value(hint)
+        lines.append(f"| `{key}` | {value}{needed} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -29,6 +30,7 @@ from turnfsm.fsm.flow import (
     Texts,
     yaml_name,
 )
+from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
@@ -101,6 +103,12 @@ def _seconds(value: Any, _: Any) -> Seconds:
     return Seconds(_converter.structure(value, float))
 
 
+def _amount(value: Any, _: Any) -> float | None:
+    if value is not None and type(value) not in (int, float):
+        raise _Mismatch("a number", value, "write it as digits, such as 100")
+    return None if value is None else float(_converter.structure(value, float))
+
+
 def _names(value: Any, _: Any) -> Names:
     if isinstance(value, str):
         return (value,)
@@ -140,6 +148,11 @@ def _literal(value: Any, kind: Any) -> Any:
         meant = f"did you mean {meant!r}?" if meant else ""
         if len(words) == 1:
             meant = f"write {words[0]!r}"
+        elif not meant and words == get_args(Policy):
+            meant = (
+                "write hold: the turn cannot be interrupted meanwhile; finish: an interruption "
+                "waits for it; detach: it continues; cancel: it ends at once"
+            )
         raise _Mismatch(" or ".join(map(repr, words)), value, meant)
     return value
 
@@ -160,7 +173,12 @@ def _mapping_factory(kind: Any) -> Callable[[Any, Any], Any]:
 def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
     fields = attrs.fields(kind)
     renames: dict[str, Any] = {
-        f.name: override(rename=yaml_name(f), omit=bool(f.metadata.get("internal"))) for f in fields
+        f.name: override(
+            rename=yaml_name(f),
+            omit=bool(f.metadata.get("internal")),
+            struct_hook=_amount if f.metadata.get("amount") else None,
+        )
+        for f in fields
     }
     inner = make_dict_structure_fn(kind, _converter, True, **renames)  # True: no unknown keys
     expected = f"a {kind.__name__.lower()}" if kind in ONE_OR_MORE else "a mapping"
@@ -266,12 +284,26 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
         word = meant[key]
         remedy = f"did you mean {word!r}?" if word else _keyless(key) or near(key, _known(exc.cl))
         remedy = MOVED.get((exc.cl.__name__, key), remedy)
-        yield source.at_key((*path, key), message, remedy, code="unknown-key")
+        finding = source.at_key((*path, key), message, remedy, code="unknown-key")
+        if not word and (text := _with_comma(finding)):
+            finding = attrs.evolve(finding, remedy=text)
+        yield finding
     for sub in exc.exceptions:
         # A missing key that is only misspelt is one mistake, not two.
         misspelt = isinstance(sub, KeyError) and sub.args[0] in meant.values()
         if not misspelt and not isinstance(sub, ForbiddenExtraKeysError):
             yield from _explain(sub, source, (*path, *_step(sub, exc)))
+
+
+def _with_comma(finding: Finding) -> str:
+    """The remedy if the key is the rest of a text with a comma, as in `{say: Well, hello}`."""
+    at = finding.column - 1
+    before, rest = finding.text[:at], finding.text[at:]
+    found = re.search(r"(\w+): ([^\s,{}\[\]\"'][^,{}\[\]\"']*,\s*)$", before)
+    more = re.match(r"[^:,{}\[\]]*(?=[,}])", rest)
+    if found is None or more is None:
+        return ""
+    return f'a text with a comma needs quotes: {found[1]}: "{found[2]}{more[0].strip()}"'
 
 
 def _known(kind: type) -> list[str]:
