@@ -92,10 +92,16 @@ class Classifiers:
     Args:
         said: Returns what the user has said, given what the phrases say.
         changed: Called when a coroutine has answered something else than the phrases.
+        note: Called after each answer that differs from the phrases, with the name and the answer.
     """
 
-    def __init__(self, said: Callable[[bool], Transcript], changed: Callable[[], None]) -> None:
-        self._said, self._changed = said, changed
+    def __init__(
+        self,
+        said: Callable[[bool], Transcript],
+        changed: Callable[[], None],
+        note: Callable[[str, bool], None],
+    ) -> None:
+        self._said, self._changed, self._note = said, changed, note
         self._answers: dict[str, tuple[Transcript, bool]] = {}
         self._tasks = OwnedTasks()
 
@@ -117,6 +123,8 @@ class Classifiers:
                 self._begin(name, given, said, deadline_of(judge) or _WITHIN)
             else:
                 answer = bool(given)
+                if answer != by_phrases:  # not within the decision that asks
+                    asyncio.get_running_loop().call_soon(self._note, name, answer)
         self._answers[name] = said, answer
         return answer
 
@@ -143,6 +151,7 @@ class Classifiers:
     def _answered(self, name: str, said: Transcript, answer: bool) -> None:
         if self._answers[name][0] == said and answer != said.by_phrases:
             self._answers[name] = said, answer
+            self._note(name, answer)
             self._changed()
 
 

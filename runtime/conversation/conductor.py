@@ -122,7 +122,9 @@ class Conductor:
         self.host.confirming = Confirming(
             session, self.tools, self.expecting, self.floor, self.host.can_say
         )
-        self.host.classifiers = Classifiers(self.host.said_so_far, self.user.transcript_classified)
+        self.host.classifiers = Classifiers(
+            self.host.said_so_far, self.user.transcript_classified, self._classified
+        )
         self.objections = Objections(session, self.host, self.tools, pending.until)
         self.agent_state = AgentState(session)
         self.commits = TurnReports(self._core)
@@ -207,6 +209,10 @@ class Conductor:
             self.tools.refuse_left()
         dropped = self.turns.drop_deferred()
         return [turn for turn in dropped if turn.new_transcript]  # there may be only audio
+
+    def _classified(self, fact: str, holds: bool) -> None:
+        if self._core.governs:
+            self.turn.note("classified", fact=fact, holds=holds)
 
     async def aclose(self) -> None:
         """The session has closed."""

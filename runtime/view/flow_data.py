@@ -40,7 +40,8 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
             for name, body in flow.states.items()
         },
         "facts": {
-            name: {"is": fact.is_, "scope": _scope(fact)} for name, fact in flow.facts.items()
+            name: {"is": fact.is_, "scope": _scope(fact), "judged": name in flow.phrases}
+            for name, fact in flow.facts.items()
         },
         "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
         "timers": {name: None if s == NEVER else s for name, s in seconds.items()},

@@ -15,7 +15,18 @@ from typing import Any
 __all__ = ["build_page", "embedded"]
 
 SCRIPTS = (
-    *("recording", "lanes", "picture", "waits", "timeline", "log", "panels", "source", "player"),
+    *(
+        "recording",
+        "lanes",
+        "picture",
+        "waits",
+        "timeline",
+        "log",
+        "panels",
+        "evidence",
+        "source",
+        "player",
+    ),
     *("sessions", "live", "editor", "backends", "studio", "app"),
 )
 """The parts of the script, in the order in which they build on each other."""

@@ -165,3 +165,21 @@ def test_a_host_fact_does_not_take_the_place_of_phrases() -> None:
             return True
 
     assert "Pardon?" in heard(play(Quiet, "cool beans"))
+
+
+@pytest.mark.parametrize(("agent", "differs"), [(Patient, True), (Agent, False)])
+def test_the_journal_says_where_a_classifier_differs_from_the_phrases(
+    agent: type[Agent], differs: bool
+) -> None:
+    """With the fact and the answer, and without the words."""
+    notes: list[Any] = []
+
+    class Noting(agent):  # type: ignore[misc, valid-type]
+        async def on_enter(self) -> None:
+            turn: Any = self.session
+            notes.append(turn.turn.journal)
+
+    play(Noting, "cool beans")
+    told = [dict(note.data) for note in notes[0].notes("classified")]
+    assert bool(told) is differs
+    assert all(note == {"fact": "backchannel", "holds": True} for note in told)

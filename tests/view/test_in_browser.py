@@ -6,20 +6,25 @@ import array
 import json
 import math
 import wave
+from functools import partial
 from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
+from livekit.agents import Agent
 from on_page import until, violations
 
+from turnfsm import JsonlSink
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
-from turnfsm.fsm.journal import Journal, journal_of, parse_journal
+from turnfsm.fsm.journal import Journal, journal_of, parse_journal, read_journal
+from turnfsm.livekit import Transcript, TurnSession, classifier
 from turnfsm.metrics import explain, measure
 from turnfsm.runtime.view.journal_page import journal_page
 from turnfsm.runtime.view.sound import read_sound
+from turnfsm.testing import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 TURN = load_flow("turn")
 
@@ -287,7 +292,7 @@ def test_axe_has_nothing_against_it(tab: Any, axe: str, talk: Path, theme: str, 
     tab.goto(f"{(talk / 'conversation.html').as_uri()}#t=12")
     assert violations(tab, axe) == []
     tab.keyboard.press("r")
-    for list_ in ("words", "turns"):
+    for list_ in ("words", "turns", "evidence"):
         tab.click(f"#tab-{list_}")
         assert violations(tab, axe) == []
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -499,3 +504,37 @@ def test_the_page_of_the_demo_replays(tab: Any, talk: Path) -> None:
     """The flow decides every entry again, and the page says so."""
     tab.goto((talk / "conversation.html").as_uri())
     assert tab.text_content(".badge.good") == "replays"
+
+
+def test_what_the_users_words_were_taken_for_is_listed_with_its_revisions(
+    tab: Any, tmp_path: Path
+) -> None:
+    """ "Yeah" is a backchannel, and "yeah but" is not. "Beans" is one to the classifier alone."""
+
+    class Patient(Agent):
+        @classifier
+        def backchannel(self, heard: Transcript) -> bool:
+            return heard.by_phrases or heard.text == "beans"
+
+    user = ScriptedUser().says("beans", at=3.0, duration=0.4, interims=((0.3, "beans"),))
+    user.says("yeah but wait", at=6.0, duration=1.2, interims=((0.3, "yeah"), (0.6, "yeah but")))
+    journal = tmp_path / "journal.jsonl"
+    stage = Stage(
+        partial(TurnSession, flow="overlap", sinks=[JsonlSink(journal)]),
+        user=user,
+        agent=lambda: Patient(instructions="Help."),
+        llm=ScriptedLLM(otherwise="As you like."),
+        tts=ScriptedTTS(durations={"Once upon a time.": 9.0}),
+    )
+    stage.at(0.5, lambda stage: stage.session.say("Once upon a time.") and None).run(12.0)
+    opened(tab, journal_page(read_journal(journal), load_flow("overlap")), tmp_path)
+    tab.click("#tab-evidence")
+    cells = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    _, *lines = tab.eval_on_selector_all("#evidence tr", cells)
+    judged = [(by, says, revised) for _, by, says, revised, _ in lines]
+    assert ("classifier", "backchannel", "") in judged
+    yeah = judged.index(("phrases", "backchannel", ""))
+    assert judged[yeah + 1] == ("phrases", "other words", "backchannel, 0.30 s before"), lines
+    assert "interrupt_speech" in lines[yeah + 1][-1]
+    tab.click(f"#evidence tbody tr:nth-child({yeah + 1}) button")
+    assert float(tab.text_content("#clock").removesuffix(" s")) == pytest.approx(6.3, abs=0.02)

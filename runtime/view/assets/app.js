@@ -10,12 +10,13 @@ class Page {
     this.why = new WhyPanel(byId("why"), (i) => this.pick(i), (place) => this.source.show(place));
     this.list = new EventList(byId("rows"), (i) => this.pick(i));
     this.turns = new TurnsPanel(byId("turns"), (i) => this.pick(i));
+    this.evidence = new EvidencePanel(byId("evidence"), (i) => this.pick(i));
     this.words = new WordsPanel(byId("words"), (t) => this.seek(t));
     this.player = new Player((t) => this.show(t), () => this.transport());
     this.timeline = new Timeline(byId("lanes"), byId("canvas"), byId("cursor"), byId("tip"), (t) => this.seek(t));
     this.theme(localTheme());
     this.controls();
-    this.tabs("tab-events", "tab-words", "tab-turns");
+    this.tabs("tab-events", "tab-words", "tab-turns", "tab-evidence");
   }
 
   // Show another conversation, of the same flow or of another one.
@@ -67,6 +68,7 @@ class Page {
     this.timeline.show(recording, this.sound);
     this.words.setup(recording, this.data.redacted);
     this.turns.setup(recording);
+    this.evidence.setup(recording);
     this.filter();
     const wait = recording.lanes.refusals.length;
     byId("refusal").textContent = wait === 1 ? "1 refusal" : `${wait} refusals`;
