@@ -178,7 +178,7 @@ class QuietTimes:
                 self._trouble.works("stt")
             case "turn_committed":
                 self._committed.add(self._undecided)
-                self._undecided = 0
+                self._undecided, self._to_say = 0, None
                 self._asked = now
                 self._trouble.asked_again()
             case "turn_deferred":
@@ -253,7 +253,7 @@ class QuietTimes:
         if self._no_audio is not None:
             return "no_audio", f"no audio of the user has come since {self._no_audio:.2f} s"
         if self._to_say is not None:
-            why = f"a result is to be said since {self._to_say:.2f} s, and the model was not asked"
+            why = f"an answer or a result waits since {self._to_say:.2f} s, the model was not asked"
             return "nothing_asked", why
         goes_on = ", ".join(self._released.values())
         aside = f"; in the background runs {goes_on}" if goes_on else ""

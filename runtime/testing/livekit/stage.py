@@ -128,7 +128,7 @@ class Stage:
             >>> from turnfsm import parse_flow
             >>> from turnfsm.livekit import TurnSession
             >>> from turnfsm.testing import ScriptedLLM, ScriptedUser
-            >>> flow = parse_flow("{flow: radio, extends: push_to_talk, button: {}}", "radio.yaml")
+            >>> flow, _ = parse_flow("{flow: radio, extends: push_to_talk, button: {}}")
             >>> user = ScriptedUser().says("hello", at=1.3)
             >>> stage = Stage(TurnSession, flow=flow, user=user, llm=ScriptedLLM(otherwise="Hi."))
             >>> stage = stage.at(1.0, lambda stage: stage.session.turn.post("button_pressed"))
