@@ -250,6 +250,12 @@ class ToolCalls(OpenCalls):
         if (call := self._calls.get(call_id)) is not None:
             call.silent = True
 
+    def replaced(self, call_id: str, newer: str) -> None:
+        """The framework is about to cancel a call, as the tool says that a newer call replaces it.
+        Posts nothing."""
+        if (call := self._calls.get(call_id)) is not None:
+            self._replace(call, newer)
+
     def awaits_input(self, call_id: str, question: str) -> None:
         """The tool has asked the user, and the next message is its output. It stays on the agenda
         until then. Posts nothing."""
@@ -448,9 +454,13 @@ class ToolCalls(OpenCalls):
         for call in tuple(self._calls.values()):
             if call.name != newer.name or call.speech is newer.speech:
                 continue
-            if correction.applies(call.arguments, newer.arguments) and call.replace(newer.id):
-                self._log.add(ResultDropped(call.id, call.drop_reason() or ""))
+            if correction.applies(call.arguments, newer.arguments):
+                self._replace(call, newer.id)
         self.forget_settled()
+
+    def _replace(self, call: ToolCall, newer: str) -> None:
+        if call.replace(newer):
+            self._log.add(ResultDropped(call.id, call.drop_reason() or ""))
 
     def _ready(self, call: ToolCall) -> None:
         """The result of a call has arrived. Decide whether it must be delivered."""

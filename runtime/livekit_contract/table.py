@@ -136,6 +136,7 @@ voice.speech_handle:SpeechHandle method:
 voice.tool_executor:_ToolExecutor method:
   execute(self tool run_ctx raw_arguments ...) | answer a repeated call from the ledger
   _enqueue_reply(self ctx items ...) | a result that comes after its turn goes on the agenda
+  cancel(self call_id) | a call that a newer one replaces is not told as cancelled
   drain(self) | a handoff does not wait forever for released calls
 voice.tool_executor:_ToolExecutor attribute:
   _running_tasks | the calls that a handoff waits for

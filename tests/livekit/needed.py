@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from flow_text import parsed
-from livekit.agents import Agent, AgentTask, APIConnectionError, RunContext, function_tool
+from livekit.agents import Agent, AgentTask, APIConnectionError, RunContext, function_tool, llm
 from needed_arriving import ARRIVING
 from needed_leaving import LEAVING
 from needed_realtime import REALTIME
@@ -194,6 +194,23 @@ def a_call_is_made_once() -> list[str]:
     model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": lambda _: again.pop(0)})
     Stage(TurnSession, user=ScriptedUser().says("book", at=1.0), llm=model, tools=[book]).run(6)
     return [] if len(ran) == 1 else [f"book is executed {len(ran)} times"]
+
+
+def a_replaced_call_is_not_told() -> list[str]:
+    """LiveKit cancels it, as its tool has `on_duplicate="replace"`."""
+
+    @function_tool(on_duplicate="replace", flags=llm.ToolFlag.CANCELLABLE)
+    async def book(day: str) -> str:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return day
+
+    calls = {day: Reply(calls=Call("book", {"day": day})) for day in ("tuesday", "thursday")}
+    model = ScriptedLLM(calls, {"book": "It is booked."}, otherwise="It was cancelled.")
+    user = ScriptedUser().says("on tuesday", at=0.5).says("no on thursday", at=3.5)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(20.0)
+    said = [heard.text for heard in outcome.heard]
+    return [] if said == ["It is booked."] else [f"the user hears {said}"]
 
 
 class _Billing(Agent):
@@ -453,6 +470,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     **REALTIME,
     "RequestingActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
     "GovernedExecutor.execute": a_call_is_made_once,
+    "GovernedExecutor.cancel": a_replaced_call_is_not_told,
     "OutputActivity._tts_task": what_waits_is_heard_where_it_was_asked_for,
     "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import function_tool
+from livekit.agents import function_tool, llm
 
 from turnfsm.fsm import Flow, FlowError
 from turnfsm.fsm.metrics.why import explain
@@ -257,6 +257,23 @@ def test_a_question_about_a_call_that_is_replaced_is_dropped() -> None:
     assert replaced(stage) == [("call_1", "call_9")]
     assert "nothing was done: the newer call call_9 has replaced this one" in outputs(stage)[0]
     assert [text for text in said(outcome) if text.endswith("?")] == ["For Tue?", "For Thu?"]
+
+
+def test_a_call_that_livekit_replaces_is_not_told_as_cancelled() -> None:
+    """`on_duplicate="replace"` cancels the call as the newer one begins."""
+
+    @function_tool(on_duplicate="replace", flags=llm.ToolFlag.CANCELLABLE)
+    async def book(guest: str, day: str) -> str:
+        """Book a table."""
+        await asyncio.sleep(4.0)
+        return f"booked {day}"
+
+    user = ScriptedUser().says(ASK, at=0.5).says(CORRECT, at=3.5)
+    stage = staged(parsed("flow: inn\nextends: turn\n"), user, Inn(), tools=[book])
+    outcome = stage.run(20.0)
+    assert said(outcome) == ["So: booked Thu"], outcome.timeline()
+    assert replaced(stage) == [("call_1", "call_2")]
+    assert outputs(stage)[0] == "cancelled: the newer call call_2 has replaced this one"
 
 
 def test_an_argument_that_the_tool_lacks_is_an_error() -> None:

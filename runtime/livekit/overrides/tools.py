@@ -6,6 +6,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -39,6 +40,9 @@ __all__ = [
 
 _is_transition: Any = getattr(llm.tool_context, "is_transition", lambda _: False)
 _approval_scope: Any = getattr(llm.tool_context, "approval_scope", None)
+
+_replacing: ContextVar[str | None] = ContextVar("turnfsm_replacing", default=None)
+"""The call that replaces earlier ones: its tool has `on_duplicate="replace"`."""
 
 NOT_RUN_AGAIN = "This is the result of the identical call {call}. The tool did not run again."
 ENDED = "The identical call {call} has ended. The tool did not run again."
@@ -183,9 +187,12 @@ class GovernedExecutor(_ToolExecutor):
             how["tool"] = _approved(how["tool"], call)
         if (why := await self._conductor.requests.before_call(call.call_id, *made)) is not None:
             raise ToolError(why)
+        replaces = getattr(how["tool"].info, "on_duplicate", None) == "replace"
+        token = _replacing.set(call.call_id if replaces else None)
         try:
             value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
         finally:
+            _replacing.reset(token)
             self._conductor.requests.call_started(call.call_id)
         running = self._running_tasks.get(call.call_id)
         if running is not None and running.exe_task.cancelled():
@@ -200,6 +207,13 @@ class GovernedExecutor(_ToolExecutor):
             await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
             await self._conductor.requests.after_call()
         return await self._once_known(run_ctx, value) if hands_over(value) else value
+
+    async def cancel(self, call_id: str) -> bool:
+        """Cancel a running call. If a newer call replaces it, its result is not delivered."""
+        newer, task = _replacing.get(), self._running_tasks.get(call_id)
+        if newer is not None and task is not None and task.allow_cancellation:
+            self._conductor.tools.replaced(call_id, newer)
+        return await super().cancel(call_id)
 
     async def _until_allowed(self, run_ctx: RunContext[Any], activity: Any, tool: object) -> Any:
         # LiveKit hears of the call when its tool begins; the flow, when the user is to be asked.
