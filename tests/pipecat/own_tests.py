@@ -40,6 +40,9 @@ KNOWN = {
     "test_user_turn_stop_timeout_no_transcription": "there is no event on_user_turn_stop_timeout",
     "test_warns_when_pin_discards_the_services_interruption_setting": LOOKS,
     "test_external_recommendation_applies_with_realtime_mode_disabled": RECOMMENDED,
+    "test_proposal_is_resolved_once_with_an_aggregator_downstream": (
+        "a UserTurnProcessor starts and ends the turns: refused at start"
+    ),
     "test_realtime_metadata_applies_recommended_external_strategies": REALTIME,
     "test_realtime_metadata_keeps_custom_strategies": REALTIME,
     "test_realtime_metadata_keeps_defaults_when_service_recommends_nothing": REALTIME,
