@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
-from pipecat.services.settings import LLMSettings, STTSettings, TTSSettings
+from pipecat.services.settings import STTSettings, TTSSettings
 from pipecat.services.stt_service import SegmentedSTTService
 from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_input import BaseInputTransport
@@ -45,6 +44,7 @@ from turnfsm.runtime.demo.speech import RATE
 from turnfsm.runtime.demo.stt import MoonshineSTT
 from turnfsm.runtime.demo.tape import LATE, Tape
 from turnfsm.runtime.demo.tts import PiperTTS
+from turnfsm.runtime.testing.pipecat.parts import model_settings
 
 __all__ = [
     "Ears",
@@ -159,8 +159,7 @@ class Model(LLMService):
     """Replies by the rules of the demo."""
 
     def __init__(self, rules: RuleLLM) -> None:
-        unsupported = dict.fromkeys(f.name for f in fields(LLMSettings) if f.name != "extra")
-        super().__init__(settings=LLMSettings(**{**unsupported, "model": rules.model}))
+        super().__init__(settings=model_settings(rules.model))
         self._rules, self._calls = rules, 0
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:

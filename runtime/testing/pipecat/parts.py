@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import fields
 from typing import Any
 
 import attrs
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
-from pipecat.services.settings import TTSSettings
+from pipecat.services.settings import LLMSettings, TTSSettings
 from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
@@ -28,6 +29,7 @@ __all__ = [
     "Says",
     "ScriptedModel",
     "Voice",
+    "model_settings",
     "said",
     "shows",
 ]
@@ -91,6 +93,12 @@ class Microphone(FrameProcessor):
         await self.push_frame(f.VADUserStoppedSpeakingFrame(stop_secs=SILENCE))
 
 
+def model_settings(model: str) -> LLMSettings:
+    """The settings of an LLM service that supports none of them; Pipecat logs what is missing."""
+    unsupported = dict.fromkeys(one.name for one in fields(LLMSettings) if one.name != "extra")
+    return LLMSettings(**{**unsupported, "model": model})
+
+
 class ScriptedModel(LLMService):
     """Answers each request with a function of its messages.
 
@@ -103,7 +111,7 @@ class ScriptedModel(LLMService):
     def __init__(
         self, answer: Model, asked: Callable[[Messages], None] | None = None, **options: Any
     ) -> None:
-        super().__init__(**options)
+        super().__init__(**{"settings": model_settings("scripted"), **options})
         self._answer, self._asked, self._calls = answer, asked, 0
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
