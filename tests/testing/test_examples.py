@@ -24,7 +24,15 @@ user:
 expect:
   - {speaking: Good evening, within: 1.0, after: hello}
 """
+RADIO = """\
+flow: radio
+extends: push_to_talk
+button: {}
+"""
 LINES = """\
+from functools import partial
+
+from turnfsm.livekit import TurnSession
 from turnfsm.testing import *
 
 
@@ -70,8 +78,9 @@ def test_code_of_the_page_runs(tmp_path: Path) -> None:
     """Each block in Python is a test that passes, or lines of one; each in YAML is a scenario that
     passes. One that fails shows what was expected, where that stands, and all that happened
     instead; no traceback."""
-    assert (len(blocks("python")), len(blocks("yaml"))) == (4, 1)
+    assert (len(blocks("python")), len(blocks("yaml"))) == (5, 1)
     shutil.copy(BOOKING / "waiter.py", tmp_path)
+    (tmp_path / "radio.yaml").write_text(RADIO)
     for number, code in enumerate(blocks("python")):
         (tmp_path / f"test_block{number}.py").write_text(
             code if "def test_" in code else LINES + indent(code, "    ")
@@ -85,7 +94,7 @@ def test_code_of_the_page_runs(tmp_path: Path) -> None:
     (scenarios / "wrong.yaml").write_text(WRONG)
     printed = run_pytest(tmp_path, ".", "--turnfsm-scenarios", "scenarios").stdout
 
-    assert "5 passed" in printed, printed
+    assert "6 passed" in printed, printed
     assert "1 failed" in printed
     assert "wrong.yaml:5" in printed
     assert "Good evening" in printed
