@@ -18,6 +18,7 @@ __all__ = [
     "CONFIRMING",
     "HARMLESS",
     "PROPERTIES",
+    "REQUESTED",
     "TRUE_FACTS",
     "WAITS_FOR_TOOLS",
     "Builtin",
@@ -109,6 +110,10 @@ _WORLD = World(
 )
 TRUE_FACTS = _WORLD.ghosts[:9]
 """Names with the same meaning as a fact of a flow and as a ghost."""
+
+REQUESTED = "requested"
+"""The ghost of a reply that was requested and whose step has not started; only for the property
+`no_silence_longer_than`."""
 
 CONFIRMING = "confirming"
 """The state in which the user is asked whether a tool may run."""
@@ -211,7 +216,20 @@ def turn_world(flow: Flow) -> World:
     if flow.kind != "turn":
         return World()
     belongs = {t: s for t, s in _WORLD.belongs.items() if t in flow.triggers}
-    return attrs.evolve(_WORLD, belongs=belongs)
+    world = attrs.evolve(_WORLD, belongs=belongs)
+    return world if flow.properties.no_silence_longer_than is None else _with_requests(world)
+
+
+def _with_requests(world: World) -> World:
+    """A world that knows, too, whether a reply was requested and its step has not started."""
+    cleared = {
+        name: ((*world.events[name][0], REQUESTED), *world.events[name][1:])
+        for name in ("step_started", "turn_committed", "turn_dropped")
+    }
+    clears, sets, suspends = world.events["reply_requested"]
+    requests = {"reply_requested": (clears, (*sets, REQUESTED), suspends)}
+    events = {**world.events, **cleared, **requests}
+    return attrs.evolve(world, ghosts=(*world.ghosts, REQUESTED), events=events)
 
 
 def missing(flow: Flow, name: str) -> tuple[str, ...]:

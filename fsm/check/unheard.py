@@ -1,10 +1,10 @@
 """The property `no_silence_longer_than`: a user who waits for the agent hears something in time.
 
-The user waits while their turn is open, a step holds the floor, a tool call blocks the turn, or the
-results are there and the step that uses them has not started. The silence ends when audio starts,
-or when the flow chooses an action that says a text. Output that is held or paused because of the
-user's voice does not count: `no_dead_floor` bounds that time. A step that was interrupted is not
-waited for.
+The user waits while their turn is open, the reply to it has not started, a step holds the floor, a
+tool call blocks the turn, or the results are there and the step that uses them has not started. The
+silence ends when audio starts, or when the flow chooses an action that says a text. Output that is
+held or paused because of the user's voice does not count: `no_dead_floor` bounds that time. A step
+that was interrupted is not waited for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from turnfsm.fsm.source import Path
 from .leads import Outcome, comes
 from .restless import Wait
 from .space import StateSpace
-from .turn import CONFIRMING
+from .turn import CONFIRMING, REQUESTED
 
 __all__ = ["NO_SILENCE", "rows_of", "unheard", "unheard_advice"]
 
@@ -30,7 +30,7 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
     """The wait of a user who hears nothing."""
     flow, bits = model.flow, model.bits
     says = {name for name, action in flow.actions.items() if action.audible}
-    opened, cut = bits.mask(["~turn_open"]), bits.mask(["~cut"])
+    opened, cut = bits.mask(["~turn_open", f"~{REQUESTED}"]), bits.mask(["~cut"])
     at_work = bits.mask(f"~{name}" for name in _AT_WORK)
     idle = bits.mask(["~heard", "~paused", "~output_held"])
     idle |= bits.mask(name for name in ("on_hold",) if name in flow.facts)

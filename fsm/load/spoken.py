@@ -60,7 +60,7 @@ def add_monologue(parts: Parts) -> None:
 
 _TIMER = "quiet"
 _BETWEEN = ("listening", "interrupted")
-"""States in which the user waits only while their turn is open."""
+"""States in which the user waits only for the reply to their turn."""
 
 
 def add_never_silent(parts: Parts) -> None:
@@ -81,9 +81,12 @@ def add_never_silent(parts: Parts) -> None:
     before = attrs.evolve(says, unless=(*BUSY, "step_running"))
     rows = {"thinking": (gives_up, before), "tool_running": (says,)}
     open_turn = attrs.evolve(says, conditions=("turn_open", "can_say"))
-    still = Transition(conditions=("reply_awaited",), unless=("turn_open",), restarts=(_TIMER,))
+    awaited = attrs.evolve(says, conditions=("reply_awaited", "can_say"))
+    away = ("turn_open", "can_say")
+    still = Transition(conditions=("reply_awaited",), unless=away, restarts=(_TIMER,))
+    between = (open_turn, awaited, still)
     for state in (*_BETWEEN, *AT_WORK):
-        parts.timer(state, _TIMER, section.after, rows.get(state, (open_turn, still)), place)
+        parts.timer(state, _TIMER, section.after, rows.get(state, between), place)
     parts.lasting(_TIMER)
     for state in _BETWEEN:
         count_turn(parts, state, _TIMER, AT_WORK, place)
@@ -182,7 +185,8 @@ def add_fillers(parts: Parts) -> None:
 def count_turn(parts: Parts, state: str, timer: str, states: Names, place: Path) -> None:
     """A timer of these states counts from a committed turn; from a step or a tool only if nobody
     waited before, for the turn or for the reply to it: then it kept running for nothing."""
-    awaited = Fact(set_by=("reply_requested",), cleared_by=("step_started",))
+    over = ("step_started", "turn_dropped", "turn_committed")
+    awaited = Fact(set_by=("reply_requested",), cleared_by=over)
     parts.fact("session", "reply_awaited", awaited, place)
     for trigger, rows in parts.rows(state).items():
         counted: list[Transition] = []

@@ -51,14 +51,13 @@ def test_a_flow_without_it_has_no_such_property() -> None:
 
 
 def test_fillers_alone_do_not_prove_it() -> None:
-    """They are for tools, and count from the tool. The counterexample is a conversation."""
+    """They are for tools, and count from the tool. Before the step of a reply nothing is said."""
     text = f"fillers: {{after: 1.5, say: Moment.}}\nproperties: {{{NAME}: 4}}\n"
     place, message, remedy, way = refuted(check_flow(flow_of(text)))
     assert place == "mine.yaml:4:14"
-    assert "step_started can come again and again, and no timer ends the wait" in message
-    assert "(turn.yaml:" in message
+    assert "no timer leaves listening" in message
     assert "'never_silent: {after: 4, say: TEXT, give_up: TEXT}'" in remedy
-    assert "step_started (of step 2) -> thinking" in way
+    assert "reply_requested -> listening" in way
 
 
 def test_the_documentation_shows_what_is_printed() -> None:
@@ -98,9 +97,18 @@ LOST = {
     "no longer in tool_running": lambda flow: without(flow, "tool_running"),
     "no longer in listening": lambda flow: without(flow, "listening"),
     "no longer in interrupted": lambda flow: without(flow, "interrupted"),
+    "not said before the step of a reply": lambda flow: unsaid(flow),
     "started again by tokens": lambda flow: restarted(flow, "thinking", "step_progressed"),
     "started again by a call": lambda flow: restarted(flow, "tool_running", "tool_ended"),
 }
+
+
+def unsaid(flow: Flow) -> Flow:
+    """Nothing is said between the request of a reply and its step."""
+    body = flow.states["listening"]
+    rows = tuple(row for row in body.after["quiet"] if row.conditions[0] != "reply_awaited")
+    listening = attrs.evolve(body, after={**body.after, "quiet": rows})
+    return attrs.evolve(flow, states={**flow.states, "listening": listening})
 
 
 def without(flow: Flow, state: str) -> Flow:
