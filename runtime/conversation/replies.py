@@ -38,12 +38,14 @@ class _Live:
         agent: Its agent.
         cut_by: What has interrupted it. None if it continues, or is an unused speculation.
         stopped: What has interrupted it, if that differs from `cut_by`, and the call that did so.
+        answers: The ids of the messages that it was asked to answer.
     """
 
     speech: Speech
     agent: object
     cut_by: Source | None = None
     stopped: tuple[Ending, str | None] | None = None
+    answers: set[str] = attrs.field(factory=set)
 
 
 class Replies:
@@ -71,6 +73,8 @@ class Replies:
     def answers(self, speech: Speech, utterances: Iterable[str]) -> None:
         """A reply answers these messages of the user."""
         for utterance in utterances:
+            if (live := self._live.get(speech.id)) is not None:
+                live.answers.add(utterance)
             self._log.add(AnswerDue(utterance))
             self._log.add(ReplyAsked(speech.id, utterances=[utterance]))
 
@@ -148,7 +152,14 @@ class Replies:
         call: str | None = None
         if speech.interrupted:
             by, call = live.stopped or (_BY_SOURCE[live.cut_by], None)
+        taken_along = self._taken_along(live) if by == "dropped" else []
         self._log.add(ReplyEnded(speech.id, by, call))
+        for utterance in taken_along:  # it was committed before the speculation
+            self._log.add(AnswerDue(utterance))
+
+    def _taken_along(self, live: _Live) -> list[str]:
+        claimed = self._log.agenda.claimed_by(live.speech.id)
+        return [o.id for o in claimed if o.kind == "utterance" and o.id not in live.answers]
 
     def leaving(self, agent: object) -> None:
         """An agent is being replaced: that is the reason if its reply is interrupted now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from differential.keys import Keys
 from differential.many import judge
 from differential.script import Job, Move, Script, Sound
 
@@ -114,6 +115,17 @@ MENDED = {
         model="realtime",
         hook=1.0,
         can_pause=False,
+    ),
+    "a speculative reply takes an earlier utterance along, and the user asks for a hold": Script(
+        "",
+        (
+            Sound(0.5, 0.9, 3, stt_delay=1.5, interims="plain", answer=3, ttft=0.6),
+            Sound(1.8, 0.6, 2, stt_delay=0.55, interims="plain", phrase="one moment"),
+        ),
+        switches=frozenset({"barge_in", "hold", "slow_words"}),
+        settings={"preemptive_generation": {"enabled": True}},
+        keys=Keys(hold=8.0),
+        hook=0.05,
     ),
     "a reply tells of a call that has interrupted its own turn": Script(
         "",
