@@ -175,7 +175,7 @@ class HostFacts:
         if self._session.closing:
             return False
         agent = self._session.activity
-        deciding = agent is not None and agent.deciding
+        deciding = agent is not None and agent.endpointing
         self._asked_of_decision |= deciding
         return self.utterance.ask("end_open") or deciding
 
@@ -197,7 +197,7 @@ class HostFacts:
         instead.
         """
         agent = self._session.activity
-        deciding = agent is not None and agent.deciding
+        deciding = agent is not None and agent.endpointing
         return self.button_held or deciding or self.utterance.ask("end_near")
 
     def deferred_turn_blocked(self) -> bool:
@@ -206,7 +206,7 @@ class HostFacts:
         few words to interrupt (`min_words`), or the end of a later one is being decided, which
         includes it."""
         agent = self._session.activity
-        if agent is None or agent.phase in ("leaving", "greeting") or agent.deciding:
+        if agent is None or agent.phase in ("leaving", "greeting") or agent.endpointing:
             return True
         return self._speeches.comes_first(agent) or self._too_few_words(agent.setup)
 

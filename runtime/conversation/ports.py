@@ -212,7 +212,7 @@ class Agent(Protocol):
         """
 
     @property
-    def deciding(self) -> bool:
+    def endpointing(self) -> bool:
         """The end of the user's turn is being decided. `UserReports.endpointing_finished`
         follows."""
 

@@ -210,6 +210,6 @@ class UserReports:
         """No transcript is awaited any more. Posts `endpointing_ended`, unless endpointing is
         running."""
         agent = self._core.agent
-        if self._core.governs and (agent is None or not agent.deciding):
+        if self._core.governs and (agent is None or not agent.endpointing):
             self._core.post("endpointing_ended")
             self._core.pending.moved()

@@ -20,7 +20,7 @@ Question = Literal[
     "commit_waits",
     "transcript_pending",
     "answer_open",
-    "turn_whole",
+    "turn_transcribed",
     "value_due",
     "ends_now",
 ]

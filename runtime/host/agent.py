@@ -294,14 +294,14 @@ class Host:
             self.ask(self.new_reply(), turn, self.add_user_message(turn.new_transcript))
 
     @property
-    def deciding(self) -> bool:
+    def endpointing(self) -> bool:
         """The end of the user's turn is being decided."""
         return False
 
     @property
     def answer_pending(self) -> bool:
         """A transcript may still be committed."""
-        return self.deciding
+        return self.endpointing
 
     def tune(self, tuning: Tuning) -> None:
         """Do nothing: no setting can change."""

@@ -218,9 +218,9 @@ class PipecatAgent(Host):
             self._on_report(report)
 
     @property
-    def deciding(self) -> bool:
+    def endpointing(self) -> bool:
         """Endpointing is running."""
-        return self.hearing.deciding
+        return self.hearing.endpointing
 
     def take_turn(self, turn: UserTurn) -> None:
         """Commit a deferred turn."""

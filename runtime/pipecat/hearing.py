@@ -41,7 +41,7 @@ class Hearing:
         return self._open and bool(self._words)
 
     @property
-    def deciding(self) -> bool:
+    def endpointing(self) -> bool:
         """Pipecat is deciding whether the turn has ended."""
         return self.has_turn and not self.speaks
 
@@ -59,7 +59,7 @@ class Hearing:
 
     def voice_started(self, by: str) -> None:
         """The VAD or a service reports that the user speaks."""
-        first, decided = not self._voices, self.deciding
+        first, decided = not self._voices, self.endpointing
         self._voices.add(by)
         self._reported = True
         if not first:
@@ -104,7 +104,7 @@ class Hearing:
 
     def words_dropped(self) -> None:
         """A strategy has reset what Pipecat has collected for the turn."""
-        decided, self._words = self.deciding, []
+        decided, self._words = self.endpointing, []
         self._conductor.utterance.post("cleared")
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
@@ -128,7 +128,7 @@ class Hearing:
 
     def turn_closed(self) -> None:
         """It has ended."""
-        decided, self._open = self.deciding, False
+        decided, self._open = self.endpointing, False
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
 

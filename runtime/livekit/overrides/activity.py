@@ -222,7 +222,7 @@ class GovernedActivity(ProducingActivity):
     def _voice_has_come(self) -> bool:
         # A realtime model gets the last speech with the turn; its transcript comes after the
         # commit.
-        return self._conductor.utterance.ask("turn_whole") or self.commits_audio
+        return self._conductor.utterance.ask("turn_transcribed") or self.commits_audio
 
     @property
     def accepts_turns(self) -> bool:

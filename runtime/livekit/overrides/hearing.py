@@ -220,7 +220,7 @@ class HearingActivity(ArrivingActivity):
 
     def _decision_begins(self) -> None:
         self._about_to_decide = False
-        if not self.deciding:
+        if not self.endpointing:
             self._conductor.user.endpointing_finished(cancelled=False)
 
     def on_vad_inference_done(self, ev: Any) -> None:
@@ -279,7 +279,7 @@ class HearingActivity(ArrivingActivity):
         return self._silence >= seconds or not self._conductor.user.speaking
 
     @property
-    def deciding(self) -> bool:
+    def endpointing(self) -> bool:
         """The end of the user's turn is being decided."""
         decision = None if self._rt_turn_detection_enabled else self._decision
         running = decision is not None and not decision.done()
@@ -320,7 +320,8 @@ class HearingActivity(ArrivingActivity):
         """False if a VAD has detected no speech since the last committed transcript."""
         if self.vad is None or not self.has_stt or self.uncommitted_words:
             return True
-        return self._conductor.utterance.due or not self._conductor.utterance.ask("turn_whole")
+        utterance = self._conductor.utterance
+        return utterance.due or not utterance.ask("turn_transcribed")
 
     @property
     def manual_turns(self) -> bool:
