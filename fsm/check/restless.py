@@ -102,6 +102,7 @@ class Restless:
         self.seconds = {**model.flow.timers}
         if wait.limited:
             self.seconds = {name: min(s, _SOME_LIMIT) for name, s in self.seconds.items()}
+        self._ended: dict[int, bool] = {}  # by the identity of the moves of `found`
         self.masks = self._cone(wait.reads | wait.free | self.voice)
         self.steps: dict[int, list[_Step]] = {}
         self._valid: dict[tuple[int, str], bool] = {}
@@ -151,7 +152,11 @@ class Restless:
 
     def _ends(self, move: Move) -> bool:
         """The move leads to the goal, or ends the wait without it."""
-        return self.wait.over(move) or self.wait.goal(move.dest, move.actions)
+        known = self._ended.get(id(move))
+        if known is None:
+            known = self.wait.over(move) or self.wait.goal(move.dest, move.actions)
+            self._ended[id(move)] = known
+        return known
 
     def _spot(self, node: int) -> int:
         """The part of a configuration that matters."""
