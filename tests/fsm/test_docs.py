@@ -101,7 +101,7 @@ def test_the_examples_of_the_reference_load(
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "flows.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 21
+    assert len(examples) > 20  # they are found at all
     for example in examples:
         flow, findings = parse_flow(example)
         assert flow is not None, render_findings(findings)
