@@ -33,8 +33,8 @@ __all__ = [
 
 PHRASES = Path(__file__).with_name("overlap.yaml")
 
-# the tuned options have the best sum of what continues and what yields among those with a
-# min_words of 0 to 3, a min_duration of 0.5 or 0.8 s and a false_interruption_timeout of 0.5 s
+# Tuned: of min_words 0 to 3 and a longer min_duration, this had the best sum of what continues and
+# what yields in 60 other overlaps.
 SESSIONS: Mapping[str, Callable[..., AgentSession[Any]]] = {
     "AgentSession": AgentSession,
     "AgentSession, tuned": partial(

@@ -210,10 +210,6 @@ class Conductor:
         dropped = self.turns.drop_deferred()
         return [turn for turn in dropped if turn.new_transcript]  # there may be only audio
 
-    def _classified(self, fact: str, holds: bool) -> None:
-        if self._core.governs:
-            self.turn.note("classified", fact=fact, holds=holds)
-
     async def aclose(self) -> None:
         """The session has closed."""
         core, self._started = self._core, False
@@ -263,6 +259,10 @@ class Conductor:
             self.turn.note(event.KIND, **event.fields())
 
     # -- inside
+
+    def _classified(self, fact: str, holds: bool) -> None:
+        if self._core.governs:
+            self.turn.note("classified", fact=fact, holds=holds)
 
     def _outage(self, event: SessionEvent) -> None:
         """Posts `voice_unrecognised`, `audio_stopped` or `audio_resumed`, in a flow that has it."""

@@ -447,7 +447,7 @@ class ToolCalls(OpenCalls):
     # -- inside
 
     def _correct_earlier(self, newer: ToolCall) -> None:
-        """The call corrects earlier ones, as the flow declares. Calls of one reply correct none of
+        """The call corrects earlier ones, as the flow declares. Calls of one reply never correct
         each other: the user has said nothing in between."""
         if (correction := self._policies.corrects.get(newer.name)) is None:
             return
