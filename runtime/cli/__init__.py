@@ -57,7 +57,6 @@ COMMANDS = {
     "check": "Prove flows, or show how a property can be broken.",
     "migrate": "Say whether a changed flow continues stored sessions.",
     "mutants": "Test the proof: does it notice each small change?",
-    "paths": "List short paths that together take every transition.",
     "matrix": "Print what every trigger does in every state.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
     "view": "Show a conversation or a flow in the browser.",

@@ -1,18 +1,15 @@
-"""`turnfsm export`, `turnfsm paths` and `turnfsm matrix`, as they are called."""
+"""`turnfsm export`, `turnfsm matrix` and others, as they are called."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import attrs
 import pytest
 import transitions
-import yaml
 from command import run
 
 from turnfsm.fsm import load_flow
-from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import FlowModel
 from turnfsm.runtime.proof import shipped_proofs
 
@@ -53,56 +50,6 @@ def test_export_refuses_a_folder_and_an_unknown_tool(
     assert "'prolog' is not one of" in capsys.readouterr().err
 
 
-def test_paths_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every path has its number and its steps; the last line sums them up."""
-    assert run("paths", "turn") == 0
-    lines = capsys.readouterr().out.splitlines()
-    found = cover(load_flow("turn"))
-    assert lines[-1].startswith(f"turn: {len(found.paths)} paths cover ")
-    assert sum(line.startswith("     ") for line in lines) == sum(
-        len(scenario.steps) for scenario in found.paths
-    )
-
-
-def test_paths_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON and YAML hold the same paths."""
-    assert run("paths", "turn", "--format", "json") == 0
-    data = json.loads(capsys.readouterr().out)
-    assert run("paths", "turn", "--format", "yaml") == 0
-    assert yaml.safe_load(capsys.readouterr().out) == data
-    assert len(data["paths"]) == len(cover(load_flow("turn")).paths)
-    assert {"trigger", "verdict", "state", "facts"} <= data["paths"][0]["steps"][0].keys()
-
-
-def test_what_no_path_reaches_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An island in a flow is named."""
-    file = tmp_path / "island.yaml"
-    file.write_text("flow: sea\ninitial: a\nstates: {a: {}, b: {}}\n")
-    assert run("paths", str(file)) == 0
-    assert "no path reaches: state b" in capsys.readouterr().out
-
-
-def test_paths_are_run_on_the_pump(capsys: pytest.CaptureFixture[str]) -> None:
-    """The number of paths is said, and that the runtime did as foretold."""
-    assert run("paths", "session", "--run", "pump") == 0
-    many = len(cover(load_flow("session")).paths)
-    assert capsys.readouterr().out == (f"session: {many} paths run on the event pump, 0 problems\n")
-
-
-def test_paths_that_a_session_does_not_follow_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A path that goes another way is said, and the exit status is 1."""
-    found = cover(load_flow("turn"))
-    wrong = next(p for p in found.paths if "row paused.step_started.0" in p.covers)
-    only = attrs.evolve(found, paths=(wrong,))
-    monkeypatch.setattr("turnfsm.runtime.testing.livekit.walks.session_paths", lambda flow: only)
-    assert run("paths", "turn", "--run", "session") == 1
-    said = capsys.readouterr()
-    assert said.out.startswith("turn: 1 paths walked by a TurnSession take ")
-    assert said.err.startswith(f"{wrong.name}: ")
-
-
 @pytest.mark.parametrize("width", ["80", "200"])
 def test_the_table_fits_a_terminal(
     width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -125,9 +72,7 @@ def test_the_table_for_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("state,trigger,")
 
 
-@pytest.mark.parametrize(
-    "words", [("export", "trun", "--to", "xstate"), ("paths", "trun"), ("matrix", "trun")]
-)
+@pytest.mark.parametrize("words", [("export", "trun", "--to", "xstate"), ("matrix", "trun")])
 def test_an_unknown_flow_is_named(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

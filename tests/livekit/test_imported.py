@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 UNUSED = (
-    *("turnfsm.fsm.audit", "turnfsm.fsm.check", "turnfsm.fsm.cover", "turnfsm.fsm.diagram"),
+    *("turnfsm.fsm.audit", "turnfsm.fsm.check", "turnfsm.fsm.diagram"),
     *("turnfsm.fsm.interop", "turnfsm.fsm.matrix", "turnfsm.fsm.metrics"),
     *("turnfsm.runtime.cli", "turnfsm.runtime.compare", "turnfsm.runtime.demo"),
     *("turnfsm.runtime.pipecat", "turnfsm.runtime.testing", "turnfsm.testing"),

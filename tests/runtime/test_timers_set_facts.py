@@ -8,7 +8,6 @@ from calls import flow_of
 
 from turnfsm.fsm import parse_flow
 from turnfsm.fsm.check.check import check_flow
-from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import to_promela, to_transitions
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
@@ -77,14 +76,9 @@ def test_the_proof_follows_the_fact() -> None:
     assert "silence can come again and again, and no timer ends the wait" in finding.message
 
 
-def test_paths_and_other_tools_follow_it() -> None:
-    """Every transition is covered, and a machine of `transitions` hangs up, too."""
+def test_other_tools_follow_it() -> None:
+    """A machine of `transitions` hangs up, too."""
     flow = flow_of(SILENT)
-    found = cover(flow)
-    assert {row for path in found.paths for row in path.covers} >= {
-        "row waiting.silence.0",
-        "row waiting.silence.1",
-    }
     machine = to_transitions(flow)
     for _ in range(2):
         assert machine.model.trigger("silence")  # type: ignore[union-attr]

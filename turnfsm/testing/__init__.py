@@ -16,7 +16,6 @@ from turnfsm.runtime.testing.clock import (
     VirtualTimeLimit,
     run,
 )
-from turnfsm.runtime.testing.pump_walk import play_path
 from turnfsm.runtime.testing.schedules import PermutedLoop
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
         realtime_request,
         request_problems,
     )
-    from turnfsm.runtime.testing.livekit.walks import session_paths, walk_path
     from turnfsm.runtime.testing.script import Script, ScriptError, load_script
 
 __all__ = [
@@ -85,27 +83,22 @@ __all__ = [
     "broken_properties",
     "formatted_request",
     "load_script",
-    "play_path",
     "play_script",
     "realtime_request",
     "request_problems",
     "run",
-    "session_paths",
-    "walk_path",
 ]
 
 
-_HOMES = {
-    **dict.fromkeys(("Script", "ScriptError", "load_script"), "turnfsm.runtime.testing.script"),
-    **dict.fromkeys(("session_paths", "walk_path"), "turnfsm.runtime.testing.livekit.walks"),
-}
+_SCRIPT = {"Script", "ScriptError", "load_script"}
 
 
 def __getattr__(name: str) -> Any:
     # On first use: the clock needs no LiveKit, the scripted parts do.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "turnfsm.runtime.testing.livekit")), name)
+    home = "script" if name in _SCRIPT else "livekit"
+    return getattr(import_module(f"turnfsm.runtime.testing.{home}"), name)
 
 
 def __dir__() -> list[str]:
