@@ -70,7 +70,6 @@ COMMANDS = {
     "export": "Write a flow for another tool.",
     "compare": "Play known failures on AgentSession and on TurnSession.",
     "livekit": "Say what a version of livekit-agents lacks.",
-    "soak": "Play random conversations with your own agent.",
 }
 """Each command and its line in the help; `turnfsm.runtime.cli.NAME` has a function NAME."""
 
