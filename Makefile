@@ -38,7 +38,7 @@ help:
 	@echo 'make check     lint, format, types, proofs of the flows, are generated files up to date'
 	@echo 'make diagrams  draw all shipped flows again, and prove them again'
 	@echo 'make docs      the documentation as a site, in build/docs/; a broken link is an error'
-	@echo 'make bench     measure speed, also of other libraries (ARGS=docs: write docs/performance.md)'
+	@echo 'make bench     measure speed (ARGS=docs: write docs/performance.md)'
 	@echo 'make mutation  make small mistakes in the machine and the pump; do the tests notice?'
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
@@ -102,7 +102,7 @@ docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs . build/docs
 	@echo 'build/docs/index.html'
 
-bench: .venv/.bench
+bench: .venv/.test
 	$(BIN)/python -m bench $(ARGS)
 
 mutation: .venv/.test .venv/.mutation
@@ -142,7 +142,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation .venv/.pipecat .venv/.webrtc .venv/.release: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.mutation .venv/.pipecat .venv/.webrtc .venv/.release: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@

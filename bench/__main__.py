@@ -1,13 +1,10 @@
 """`python -m bench`: a turn cycle on each engine: the time for a trigger, and its ratio to if/elif.
 
     python -m bench             the engines
-    python -m bench size        bytes and creation time of an instance, a burst of posts
-    python -m bench scale       10,000 runtimes on one core
     python -m bench caller      what a caller notices, stock and TurnSession
     python -m bench session     CPU time and memory of a session, stock and TurnSession
     python -m bench room        how many rooms this machine can serve (needs a livekit-server)
     python -m bench docs        all of it but the rooms, into docs/performance.md
-    python -m bench.growth      proofs and pictures as flows grow (--docs: into docs/proof.md)
 
 With --docs a table is also written into its page. The rounds of the engines are interleaved. A
 ratio is computed in each round; the table shows medians. CPU time of this thread is measured, so
@@ -25,10 +22,7 @@ from typing import Any
 from .docs import DOCS, write_table
 from .engines import OURS
 from .measure import measure
-from .peers import PEERS, xstate
 from .report import CALLS, TABLES, goals_text, versions
-from .scale import scale
-from .size import burst, sizes
 
 
 def main() -> None:
@@ -62,8 +56,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("part", nargs="?", default="engines", choices=[*PARTS, "docs"])
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of a run with many runtimes")
-    parser.add_argument("--runtimes", type=int, default=10_000)
     parser.add_argument("--rooms", default="1,3,6,9,12,16", help="steps, for room")
     parser.add_argument("--minutes", type=float, default=6.5, help="then no step begins, for room")
     parser.add_argument("--docs", action="store_true", help="write the table into the docs")
@@ -73,24 +65,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _engines(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "engines": measure({**OURS, **PEERS}, options.rounds),
-        "node": xstate(options.rounds),
-    }
-
-
-def _size(options: argparse.Namespace) -> dict[str, Any]:
-    return {"size": sizes(rounds=options.rounds), "burst": burst()}
-
-
-def _scale(options: argparse.Namespace) -> list[dict[str, Any]]:
-    count, seconds = options.runtimes, options.seconds
-    return [
-        scale(count, seconds=seconds),
-        scale(count, seconds=seconds, kind="uvloop"),
-        scale(count, seconds=seconds, collect=True),
-        scale(count // 10, seconds=seconds),
-    ]
+    return measure(OURS, options.rounds)
 
 
 def _caller(options: argparse.Namespace) -> dict[str, Any]:
@@ -120,8 +95,6 @@ def _room(options: argparse.Namespace) -> dict[str, Any]:
 
 PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "engines": _engines,
-    "size": _size,
-    "scale": _scale,
     "caller": _caller,
     "session": _session,
     "room": _room,

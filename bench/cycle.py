@@ -1,14 +1,14 @@
-"""One cycle of a turn, as data for every engine, and the baseline that they are compared with."""
+"""One cycle of a turn, and the hand-written baseline that engines are compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from turnfsm.fsm import load_flow
 
-__all__ = ["CYCLE", "FLOW", "REPLIES", "ROWS", "STATES", "Engine", "Floor", "Model", "Row"]
+__all__ = ["CYCLE", "FLOW", "REPLIES", "Engine", "Floor"]
 
 CYCLE = (
     ("user_started", "listening"),
@@ -33,82 +33,20 @@ REPLIES = 2
 
 FLOW = load_flow(Path(__file__).with_name("cycle.yaml"))
 
-STATES = tuple(FLOW.states)
-
 
 class Engine(NamedTuple):
     """An engine that is ready to run. A refused trigger changes nothing, and raises nothing.
 
     Attributes:
-        fire: Takes a trigger. Returns an awaitable if the engine is asynchronous.
+        fire: Takes a trigger.
         replies: How many replies it has requested; None if it only names actions.
-        loop: The loop of an asynchronous engine.
         close: Releases its resources.
     """
 
-    fire: Callable[[str], Any]
+    fire: Callable[[str], object]
     state: Callable[[], str]
     replies: Callable[[], int] | None = None
-    loop: Any = None
     close: Callable[[], object] = lambda: None
-
-
-class Row(NamedTuple):
-    """A transition for other engines. Actions of the model set the facts."""
-
-    trigger: str
-    source: str
-    dest: str | None
-    conditions: list[str]
-    unless: list[str]
-    actions: list[str]
-
-
-class Model:
-    """The model for other engines: its facts are attributes, which its methods set."""
-
-    def __init__(self) -> None:
-        self.user_speaking = self.tools_running = False
-        self.replies = 0
-
-    def hear(self) -> None:
-        self.user_speaking = True
-
-    def hush(self) -> None:
-        self.user_speaking = False
-
-    def begin_tools(self) -> None:
-        self.tools_running = True
-
-    def end_tools(self) -> None:
-        self.tools_running = False
-
-    def reply(self) -> None:
-        self.replies += 1
-
-
-_KEPT = {
-    "user_started": ["hear"],
-    "user_stopped": ["hush"],
-    "tool_started": ["begin_tools"],
-    "tools_drained": ["end_tools"],
-}
-
-
-def _rows() -> list[Row]:
-    rows = []
-    for name in STATES:
-        for row in FLOW.rows(name):
-            body = row.transition
-            actions = [*_KEPT.get(row.trigger, ()), *body.actions]
-            guard = list(body.conditions), list(body.unless)
-            rows.append(Row(row.trigger, name, body.dest, *guard, actions))
-        for trigger in ("user_started", "user_stopped"):
-            rows.append(Row(trigger, name, None, [], [], _KEPT[trigger]))
-    return rows
-
-
-ROWS = _rows()
 
 
 class Floor:

@@ -11,7 +11,7 @@ from turnfsm.runtime import Event, TurnRuntime
 
 from .cycle import FLOW, Engine, Floor
 
-__all__ = ["OURS", "SESSION", "Host", "new_loop"]
+__all__ = ["OURS", "SESSION"]
 
 SESSION = "TurnRuntime.post, as in a session"
 """With the journal, timers and the observer that every session has."""
@@ -29,16 +29,6 @@ class Host:
 
     def reply(self, event: Event) -> None:
         self.replies += 1
-
-
-def new_loop(kind: str) -> asyncio.AbstractEventLoop:
-    """A loop of asyncio's own or of uvloop."""
-    if kind == "uvloop":
-        import uvloop
-
-        loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-        return loop
-    return asyncio.SelectorEventLoop()
 
 
 def _floor() -> Engine:
@@ -66,25 +56,23 @@ def _session() -> Engine:
     host = Host()
     turn = TurnRuntime(TIMED, host)
     turn.observe(_hear)
-    loop = new_loop("asyncio")
+    return _on_loop(turn, host)
+
+
+def _timed() -> Engine:
+    return _on_loop(TurnRuntime(TIMED, host := Host()), host)
+
+
+def _on_loop(turn: TurnRuntime, host: Host) -> Engine:
+    loop = asyncio.SelectorEventLoop()
     turn.start(loop)
     return Engine(turn.post, lambda: turn.state, lambda: host.replies, close=loop.close)
-
-
-def _timed(kind: str) -> Engine:
-    host = Host()
-    turn = TurnRuntime(TIMED, host)
-    loop = new_loop(kind)
-    turn.start(loop)
-    post = turn.post
-    return Engine(post, lambda: turn.state, lambda: host.replies, close=loop.close)
 
 
 OURS: dict[str, Callable[[], Engine]] = {
     "if/elif": _floor,
     "Machine.step": _machine,
     "TurnRuntime.post, journal": _runtime,
-    "TurnRuntime.post, journal, timers": lambda: _timed("asyncio"),
-    "TurnRuntime.post, journal, timers, uvloop": lambda: _timed("uvloop"),
+    "TurnRuntime.post, journal, timers": _timed,
     SESSION: _session,
 }

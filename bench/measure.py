@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import statistics
 import time
@@ -46,10 +45,7 @@ def agree(name: str, engine: Engine) -> None:
     """Raise an error if an engine has another state than the cycle says, or has not acted."""
     before = engine.replies() if engine.replies is not None else 0
     for trigger, state in CYCLE:
-        if engine.loop is None:
-            engine.fire(trigger)
-        else:
-            engine.loop.run_until_complete(_once(engine, trigger))
+        engine.fire(trigger)
         if engine.state() != state:
             raise SystemExit(f"{name}: {trigger} led to {engine.state()}, not to {state}")
     if engine.replies is not None and engine.replies() - before != REPLIES:
@@ -59,34 +55,12 @@ def agree(name: str, engine: Engine) -> None:
 def nanoseconds(engine: Engine, cycles: int) -> float:
     """CPU time of this thread for one trigger, over so many cycles."""
     gc.collect()
-    if engine.loop is not None:
-        spent: int = engine.loop.run_until_complete(_spin_async(engine, cycles))
-    else:
-        spent = _spin(engine, cycles)
-    return spent / (cycles * len(CYCLE))
-
-
-def _spin(engine: Engine, cycles: int) -> int:
     triggers, fire = [trigger for trigger, _ in CYCLE], engine.fire
     begin = time.thread_time_ns()
     for _ in range(cycles):
         for trigger in triggers:
             fire(trigger)
-    return time.thread_time_ns() - begin
-
-
-async def _once(engine: Engine, trigger: str) -> None:
-    await engine.fire(trigger)
-
-
-async def _spin_async(engine: Engine, cycles: int) -> int:
-    triggers, fire = [trigger for trigger, _ in CYCLE], engine.fire
-    await asyncio.sleep(0)
-    begin = time.thread_time_ns()
-    for _ in range(cycles):
-        for trigger in triggers:
-            await fire(trigger)
-    return time.thread_time_ns() - begin
+    return (time.thread_time_ns() - begin) / (cycles * len(CYCLE))
 
 
 def _calibrate(engine: Engine) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from .engines import SESSION
@@ -17,29 +17,10 @@ Line = tuple[str, str, str, str]
 
 def goals(figures: dict[str, Any]) -> Iterator[Line]:
     """For each goal: its name, limit, measured value, and whether it was met."""
-    engines = figures["engines"]["engines"]
-    post = "TurnRuntime.post, journal"
-    ratio = {name: one["ratio"] for name, one in engines.items()}
+    ratio = {name: one["ratio"] for name, one in figures["engines"].items()}
     yield _most("`Machine.step`, x if/elif", 2.0, ratio["Machine.step"])
     yield _most("post as in a session, x if/elif", 6.0, ratio[SESSION])
-    for peer, times in _PEERS.items():
-        yield _least(f"times faster than {peer}", times, ratio[peer] / ratio[post])
-    size = figures["size"]["size"]
-    machine, runtime = size["Machine"], size["TurnRuntime, empty journal"]
-    yield _most("bytes of a Machine", 300, machine["bytes"])
-    yield _most("bytes of a TurnRuntime, empty journal", 2000, runtime["bytes"])
-    yield _most("us to make a Machine", 2.0, machine["us"])
-    yield _most("us to make a TurnRuntime", 10.0, runtime["us"])
-    many = figures["scale"][0]
-    yield _most("p99 of post to effect, 10,000 runtimes, ms", 5.0, many["p99_ms"])
     yield from _waits(figures["caller"])
-
-
-_PEERS = {
-    "transitions": 15,
-    "transitions, AsyncMachine": 80,
-    "python-statemachine": 150,
-}
 
 
 def _waits(figures: dict[str, Any]) -> Iterator[Line]:
@@ -58,12 +39,6 @@ def _most(what: str, limit: float, measured: float) -> Line:
     return what, f"at most {limit:g}", _short(measured), said
 
 
-def _least(what: str, limit: float, measured: float) -> Line:
-    met = measured >= limit
-    said = "met" if met else f"missed by {_short(limit - measured)}"
-    return what, f"at least {limit:g}", _short(measured), said
-
-
 def _short(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
@@ -71,27 +46,11 @@ def _short(value: float) -> str:
 CALLS = 2000
 """The number of earlier calls, each in its own exchange."""
 
-_PACKAGES = (
-    "automat",
-    "livekit-agents",
-    "python-statemachine",
-    "sismic",
-    "transitions",
-    "uvloop",
-    "xstate-statemachine",
-)
-
 
 def versions() -> dict[str, str]:
     """The versions of Python and of what was measured, without a date or the name of the
     machine."""
-    found = {"Python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {"Python": platform.python_version(), "livekit-agents": version("livekit-agents")}
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -112,43 +71,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def _engines(figures: dict[str, Any]) -> str:
-    rows = [
-        (name, _us(one["ns"] / 1000), f"{one['ratio']:.1f}")
-        for name, one in figures["engines"].items()
-    ]
-    node = figures["node"]
-    if isinstance(node, str):
-        return table(("engine", "us a trigger", "x if/elif"), rows) + f"\n{node}.\n"
-    ns, what = node
-    rows.append((f"for scale: {what}", _us(ns / 1000), "another language"))
+    rows = [(name, _us(one["ns"] / 1000), f"{one['ratio']:.1f}") for name, one in figures.items()]
     return table(("engine", "us a trigger", "x if/elif"), rows)
-
-
-def _size(figures: dict[str, Any]) -> str:
-    rows = [
-        (name, f"{one['bytes']:.0f}", f"{one['us']:.2f}") for name, one in figures["size"].items()
-    ]
-    poured = figures["burst"]
-    return table(("one of 10,000", "bytes", "us to make"), rows) + (
-        f"\nA burst of {poured['posts']:,} posts takes {poured['seconds']:.2f} s of CPU time; "
-        f"the journal keeps the last {poured['kept']:,} entries, and once it is full the memory "
-        f"grows by {poured['grown']} bytes.\n"
-    )
-
-
-def _scale(figures: list[dict[str, Any]]) -> str:
-    rows = [
-        (
-            f"{one['runtimes']:,} x {one['rate']:g}/s, {one['loop']}" + ", gc on" * one["gc"],
-            f"{one['us']:.2f}",
-            f"{100 * one['core']:.0f} %",
-            f"{one['p50_ms']:.2f}",
-            f"{one['p99_ms']:.2f}",
-            f"{one['max_ms']:.2f}",
-        )
-        for one in figures
-    ]
-    return table(("runtimes", "us an event", "of a core", "p50 ms", "p99 ms", "max ms"), rows)
 
 
 def _caller(figures: dict[str, Any]) -> str:
@@ -218,8 +142,6 @@ def _held(figures: dict[str, Any], kind: str) -> str:
 
 TABLES: dict[str, Callable[[Any], str]] = {
     "engines": _engines,
-    "size": _size,
-    "scale": _scale,
     "caller": _caller,
     "session": _session,
     "room": room_table,
