@@ -14,7 +14,7 @@ def write_table(page: Path, mark: str, table: str) -> None:
     """Replace the text after the comment with this mark, up to the next ``<!-- to here -->``.
 
     Args:
-        mark: The content of the comment, such as ``python -m room.beside``.
+        mark: The content of the comment, such as ``python -m bench.overlap``.
     """
     text, comment = page.read_text("utf-8"), f"<!-- {mark} -->\n"
     head, found, rest = text.partition(comment)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .engines import SESSION
 
-__all__ = ["CALLS", "TABLES", "goals", "goals_text", "room_table", "table", "versions"]
+__all__ = ["CALLS", "TABLES", "goals", "goals_text", "table", "versions"]
 
 
 Line = tuple[str, str, str, str]
@@ -105,48 +105,12 @@ def _sides(what: str, of: dict[str, float], times: float = 1000) -> tuple[str, .
     return what, *sides, f"{ratio:.2f}"
 
 
-def room_table(figures: dict[str, Any]) -> str:
-    """The steps of each kind of session. The last one is overloaded."""
-    rows = [
-        (
-            f"{kind}, {step['rooms']} {'room' if step['rooms'] == 1 else 'rooms'}",
-            f"{step['median']:.2f}",
-            f"{step['p95']:.2f}",
-            f"{step['missing']}",
-            f"{step['worker'] * 100:.1f} %",
-            f"{step['memory']:.0f}",
-            f"{step['machine']:.0f} %",
-            step["broken"] or "holds",
-        )
-        for kind in ("stock", "turn")
-        for step in figures.get(kind, [])
-    ]
-    head = ("", "median s", "p95 s", "missing", "core a room", "MB a job", "machine", "")
-    steps = [step for kind in ("stock", "turn") for step in figures.get(kind, [])]
-    others = max((step["busy"] for step in steps), default=0.0)
-    return table(head, rows) + (
-        f"\n{' '.join(_held(figures, kind) for kind in ('stock', 'turn'))}\n"
-        f"\nServer, worker and callers on {figures['cores']} cores; 'core a room' is the worker's "
-        f"share. Other programs used up to {others:.0f} % of the machine during a step.\n"
-    )
-
-
-def _held(figures: dict[str, Any], kind: str) -> str:
-    """The number of rooms that a kind can serve, and what fails above it."""
-    steps = figures.get(kind, [])
-    rooms = max((step["rooms"] for step in steps if not step["broken"]), default=0)
-    broken = steps[-1]["broken"] if steps else ""
-    then = f"with {steps[-1]['rooms']}, {broken}" if broken else "more were not tried"
-    return f"{kind}: {rooms} rooms, {rooms / figures['cores']:.1f} a core; {then}."
-
-
 TABLES: dict[str, Callable[[Any], str]] = {
     "engines": _engines,
     "caller": _caller,
     "session": _session,
-    "room": room_table,
 }
-"""The table of each part: of docs/performance.md, and that of rooms of docs/room.md."""
+"""The table of each part: of docs/performance.md."""
 
 
 def goals_text(figures: dict[str, Any]) -> str:

@@ -1,5 +1,5 @@
 """A real room: a LiveKit server, workers and callers on this machine; or a Pipecat pipeline.
 
-`python -m room` plays the demo's conversation in it. `tests/room` and `python -m bench room` use
-its parts. This package is not installed with turnfsm.
+`python -m room` plays the demo's conversation in it. `tests/room` uses its parts. This
+package is not installed with turnfsm.
 """

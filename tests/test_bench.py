@@ -11,7 +11,7 @@ import pytest
 import bench.__main__
 from bench.caller import SESSIONS
 from bench.cycle import Engine, Floor
-from bench.docs import DOCS
+from bench.docs import DOCS, write_table
 from bench.engines import OURS
 from bench.history import stall
 from bench.measure import agree, measure
@@ -145,3 +145,10 @@ def test_the_score_of_mutants_is_read_from_what_mutmut_keeps(tmp_path: Path) -> 
         "  turnfsm.fsm.machine.Machine.step #2",
         "  turnfsm.fsm.machine.Machine.step #3",
     ]
+
+
+def test_a_page_without_the_mark_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- engines -->\n", "utf-8")
+    with pytest.raises(ValueError, match="has no <!-- nothing -->"):
+        write_table(page, "nothing", "")
