@@ -31,13 +31,6 @@ def demo(
             metavar="FLOW", help="The flow of the session: a shipped one or a .yaml file."
         ),
     ] = "turn",
-    llm: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Use this provider/model instead of scripted replies. Needs an API key.",
-        ),
-    ] = "",
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write to.")] = Path(
         "demo-out"
     ),
@@ -50,9 +43,7 @@ def demo(
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")
-    if host == "pipecat" and llm:
-        raise typer.BadParameter("--host pipecat answers by a script; leave --llm out")
-    settings = {"out": out, "flow": flow, "speed": speed, "text": text, "llm": llm}
+    settings = {"out": out, "flow": flow, "speed": speed, "text": text}
     raise typer.Exit(_load(text)(**settings, host=host))
 
 

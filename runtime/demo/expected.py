@@ -35,7 +35,6 @@ class Expectation:
     before: Mark | None = None  # or already before the first such record
     order: tuple[Mark, ...] = ()
     never: tuple[Mark, ...] = ()
-    scripted: bool = True  # checked only for the scripted model
 
 
 def _taken(what: str, state: str = "", dest: str = "") -> Mark:
@@ -53,7 +52,6 @@ EXPECTED = (
         name="no_speculation",
         shows="No speculative reply is generated while a tool blocks the turn.",
         never=(Mark("preemptive_generation", "taken", fact="tools_running"),),
-        scripted=False,
     ),
     Expectation(
         name="no_silent_resume",
@@ -63,7 +61,6 @@ EXPECTED = (
             Mark("", "taken", state="thinking", action="resume_output"),
             Mark("", "taken", state="tool_running", action="resume_output"),
         ),
-        scripted=False,
     ),
     Expectation(
         name="preamble_heard",

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from attrs import field, frozen
 from rich.console import Console
@@ -18,7 +18,6 @@ from turnfsm.fsm.journal import Journal, journal_of, read_journal
 from turnfsm.runtime.cli._streams import quiet_logs
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import JsonlSink
-from turnfsm.runtime.testing.clock import VirtualTimeError
 from turnfsm.runtime.testing.clock import run as run_in_virtual_time
 from turnfsm.runtime.view.journal_page import journal_page
 from turnfsm.runtime.view.sound import read_sound
@@ -30,11 +29,9 @@ from .pace import Pace
 from .recorder import Recorder
 from .take import Take
 from .transcript import transcript
-from .view import Lines, Screen, View
+from .view import Lines
 
 if TYPE_CHECKING:
-    from livekit.agents import llm
-
     from .parts import Stack
     from .stack import SpokenStack
 
@@ -46,7 +43,7 @@ INTERRUPTED = 130
 
 _HOSTS = {"livekit": "a TurnSession", "pipecat": "a Pipecat pipeline"}
 
-Hold: TypeAlias = Callable[[Flow, Take, View], Awaitable[None]]
+Hold: TypeAlias = Callable[[Flow, Take], Awaitable[None]]
 
 
 @frozen
@@ -57,7 +54,6 @@ class Settings:
     flow: str = "turn"
     speed: float = 1.0
     text: bool = False
-    llm: str = ""
     host: Literal["livekit", "pipecat"] = "livekit"
     console: Console = field(factory=Console)
 
@@ -66,47 +62,29 @@ def demo(settings: Settings) -> int:
     """Play the conversation. Returns 0 if all checks pass, 1 if not, 130 if it was interrupted.
 
     Raises:
-        TurnfsmError: The flow, the model, the extra or the folder cannot be used.
+        TurnfsmError: The flow, the extra or the folder cannot be used.
     """
     flow = load_flow(settings.flow)
     check_vocabulary(flow, _HOSTS[settings.host])
     folder = OutFolder(settings.out)
-    model = _model(settings.llm)
     folder.open()
     try:
-        return _Run(settings, flow, folder, model).play()
+        return _Run(settings, flow, folder).play()
     finally:
         folder.close()
-
-
-def _model(name: str) -> llm.LLM[Any] | None:
-    if not name:
-        return None
-    from .speech_models import make_model, probe_model
-
-    probe_model(name)
-    return make_model(name)
 
 
 class _Run:
     """One run, from the loading of the models to the verdict."""
 
-    def __init__(
-        self, settings: Settings, flow: Flow, folder: OutFolder, model: llm.LLM[Any] | None
-    ) -> None:
+    def __init__(self, settings: Settings, flow: Flow, folder: OutFolder) -> None:
         self._settings = settings
         self._flow = flow
         self._folder = folder
-        self._model = model
         self._pace = Pace(settings.speed)
         self._unwritten: list[str] = []
-        console = settings.console
-        # virtual time is too fast to watch
-        seen = console.is_terminal and not settings.text
-        self._view: View = Screen(console) if seen else Lines(console)
-        recorder = Recorder(self._pace, JsonlSink(folder.partial / OutFolder.JOURNAL))
-        recorder.listeners.append(self._view.show)
-        self._take = Take(recorder, scripted=model is None)
+        journal = JsonlSink(folder.partial / OutFolder.JOURNAL)
+        self._take = Take(Recorder(self._pace, journal, Lines(settings.console, flow)))
 
     def play(self) -> int:
         with _log_kept(self._take.log):
@@ -114,8 +92,6 @@ class _Run:
                 (run_in_virtual_time if self._settings.text else run_in_patient_time)(self._main())
             except KeyboardInterrupt:
                 return self._interrupted()
-            except VirtualTimeError as error:  # the user's own model never answers
-                self._take.stopped = str(error)
             finally:
                 self._take.recorder.close()
         files = self._write()
@@ -141,17 +117,14 @@ class _Run:
         stack, hold = await self._load()
         try:
             try:
-                await hold(self._flow, self._take, self._view)
+                await hold(self._flow, self._take)
             finally:
-                await self._view.close()
                 audible = self._leave(OutFolder.WAV, stack.write_audio)
             if audible:
                 self._say("transcribing the agent's recorded voice")
                 self._take.transcribed = await stack.transcribe_back()
         finally:
             await stack.aclose()
-            if self._model is not None:
-                await self._model.aclose()
 
     async def _load(self) -> tuple[Stack, Hold]:
         if self._settings.host == "pipecat":
@@ -167,8 +140,6 @@ class _Run:
             from .stack import AudioStack
 
             stack = await self._spoken(AudioStack)
-        if self._model is not None:
-            stack.llm = self._model
         return stack, partial(hold, stack)
 
     async def _load_pipeline(self) -> tuple[Stack, Hold]:

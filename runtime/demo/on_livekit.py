@@ -14,7 +14,6 @@ from .prompter import Prompter
 from .recorder import Scribe
 from .robot import Robot
 from .take import Take, converse
-from .view import View
 
 __all__ = ["SessionStack", "hold", "prompter_of"]
 
@@ -33,7 +32,7 @@ class SessionStack(Stack, Protocol):
         """Attach the microphone and the audio output to the session, before it starts."""
 
 
-async def hold(stack: SessionStack, flow: Flow, take: Take, view: View) -> None:
+async def hold(stack: SessionStack, flow: Flow, take: Take) -> None:
     """Play all lines of the user to a session that the flow governs."""
     take.model = stack.llm
     session: TurnSession[Any] = TurnSession(
@@ -43,7 +42,6 @@ async def hold(stack: SessionStack, flow: Flow, take: Take, view: View) -> None:
     take.recorder.align(session.turn)
     scribe = _scribe_of(session, stack)
     robot = Robot(stack.pace)
-    view.attach(session.turn, stack.pace)
     try:
         await session.start(robot)
         await converse(take, stack, scribe, prompter_of(session, stack.output, stack.pace))

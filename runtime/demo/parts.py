@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import frozen
-from livekit.agents import llm
 
+from .llm import RuleLLM
 from .pace import Pace
 from .script import Line
 from .tape import Sound
@@ -63,7 +63,7 @@ class Stack(Protocol):
     """The components of one conversation: `AudioStack`, `TextStack` or `PipelineStack`."""
 
     pace: Pace
-    llm: llm.LLM[Any]
+    llm: RuleLLM
 
     @property
     def output(self) -> AudioOutput:

@@ -1,6 +1,6 @@
 """Writes the journal in conversation time, with notes about audio and tools."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from turnfsm.runtime.journal import Sink
@@ -12,15 +12,12 @@ from .script import Line
 
 __all__ = ["Recorder", "Scribe"]
 
-Listener = Callable[[Mapping[str, Any]], None]
-
 
 class Recorder:
-    """A sink that stores every record with its conversation time, and passes it on."""
+    """A sink that keeps every record with its conversation time, and passes it on to others."""
 
     def __init__(self, pace: Pace, *sinks: Sink) -> None:
         self.records: list[Mapping[str, Any]] = []
-        self.listeners: list[Listener] = []
         self._pace = pace
         self._sinks = sinks
         self._start = 0.0
@@ -35,8 +32,6 @@ class Recorder:
         self.records.append(record)
         for sink in self._sinks:
             sink.write(record)
-        for listener in self.listeners:
-            listener(record)
 
     def close(self) -> None:
         for sink in self._sinks:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from livekit.agents import inference, llm
+from livekit.agents import inference
 
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
@@ -45,8 +45,7 @@ class SpokenStack(ABC):
         self.pace = pace
         self.transcriber = transcriber
         self.stt = MoonshineSTT(transcriber, ignore=ignore)
-        self.rules = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
-        self.llm: llm.LLM[Any] = self.rules
+        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = PiperTTS(voice)
         self.input = WavInput(pace)
         self.false_interruption = max(pace.wall(2.0), _RECOGNISED)

@@ -8,15 +8,15 @@ from typing import Any
 from attrs import define, field
 from livekit.agents import llm
 
+from .llm import RuleLLM
 from .parts import Stack
 from .prompter import Prompter
 from .recorder import Recorder, Scribe
-from .script import CONVERSATION, Cue, Line, When
+from .script import CONVERSATION, Cue, When
 
 __all__ = ["Take", "converse"]
 
 _MAX_WAIT = 30.0  # seconds of conversation within which the situation for a line occurs
-_OCCASION = 12.0  # the same if it may never occur
 
 
 @define
@@ -25,8 +25,7 @@ class Take:
     has them."""
 
     recorder: Recorder
-    scripted: bool
-    model: llm.LLM[Any] | None = None
+    model: RuleLLM | None = None
     never_posted: Collection[str] = ()  # triggers that this host has no occasion for
     history: Sequence[Any] = ()
     position: int = 0
@@ -69,23 +68,10 @@ class Take:
 async def converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter) -> None:
     """Play all lines of the user, each when it is due."""
     for line in CONVERSATION:
-        if take.scripted:
-            await prompter.wait_for(line.cue, max_wait=_MAX_WAIT)
-        elif not await _occasion(line, prompter):
-            continue
+        await prompter.wait_for(line.cue, max_wait=_MAX_WAIT)
         scribe.line(line)
         start = stack.pace.now()
         end = await stack.say(line)
         prompter.spoken(line)
         scribe.spoken(line, start, end)
     await prompter.wait_for(Cue(When.QUIET, 1.0), max_wait=_MAX_WAIT)
-
-
-async def _occasion(line: Line, prompter: Prompter) -> bool:
-    """Whether the situation occurs. With a model that is not scripted it may not."""
-    max_wait = _MAX_WAIT if line.cue.when is When.QUIET else _OCCASION
-    try:
-        await prompter.wait_for(line.cue, max_wait=max_wait)
-    except TimeoutError:
-        return line.cue.when is When.QUIET
-    return True

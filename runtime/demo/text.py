@@ -8,8 +8,6 @@ import asyncio
 from pathlib import Path
 from typing import Any, Self
 
-from livekit.agents import llm
-
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     ScriptedAudioInput,
@@ -44,7 +42,7 @@ class TextStack:
         if pace.speed != 1.0:
             raise ValueError("the text mode has no speed of its own: it runs in virtual time")
         self.pace = pace
-        self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = ScriptedTTS(seconds_per_word=_WORD)
         self.output = ScriptedAudioOutput(self.tts)
         self.false_interruption = 2.0

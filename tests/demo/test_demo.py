@@ -138,24 +138,16 @@ def test_command_ends_with_the_status(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run("demo", "--text", "--speed", "2", "--out", str(tmp_path / "out")) == 2
 
 
-def test_on_pipecat_only_the_scripted_model_answers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    llm = ["--llm", "openai/gpt-4.1"]
-    assert run("demo", "--host", "pipecat", *llm, "--out", str(tmp_path / "out")) == 2
-    assert "leave --llm out" in capsys.readouterr().err
-
-
 def test_interrupt_keeps_what_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in mid-conversation: exit 130, and the evidence so far is there."""
-    show = Lines.show
+    write = Lines.write
 
     def interrupt(self: Lines, record: Mapping[str, Any]) -> None:
-        show(self, record)
+        write(self, record)
         if record.get("note") == "line" and record["data"]["name"] == "question":
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Lines, "show", interrupt)
+    monkeypatch.setattr(Lines, "write", interrupt)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
     try:
         status, printed = typed(tmp_path / "out")

@@ -39,7 +39,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--out", "mine"], "error: mine holds files of no earlier demo", "--out"),
         (["--out", "mine/notes.txt"], "error: mine/notes.txt is no folder", "--out"),
         (["--speed", "2"], "--text takes no time", "leave --speed out"),
-        (["--llm", "clerk"], "error: 'clerk' is not the name of a model", "provider/model"),
     ],
 )
 def test_one_message_with_its_remedy(

@@ -32,7 +32,6 @@ from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.ports import FalseInterruption, Report
-from turnfsm.runtime.demo.llm import RuleLLM
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.parts import Stack
 from turnfsm.runtime.demo.prompter import Prompter
@@ -40,7 +39,6 @@ from turnfsm.runtime.demo.recorder import Scribe
 from turnfsm.runtime.demo.robot import Robot
 from turnfsm.runtime.demo.stack import SpokenStack
 from turnfsm.runtime.demo.take import Take, converse
-from turnfsm.runtime.demo.view import View
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
 from turnfsm.runtime.pipecat.calls import Handler
 from turnfsm.runtime.pipecat.governor import TurnGovernor
@@ -101,7 +99,6 @@ def strategies(pace: Pace) -> UserTurnStrategies:
 class Parts(Stack, Protocol):
     """The components of a pipeline, spoken or typed."""
 
-    rules: RuleLLM
     false_interruption: float
 
     @property
@@ -135,13 +132,13 @@ class _Speakers:
         return "speaking" if self.ears.user_speaks else "listening"
 
 
-async def hold(stack: Parts, flow: Flow, take: Take, view: View) -> None:
+async def hold(stack: Parts, flow: Flow, take: Take) -> None:
     """Play all lines of the user to a pipeline that the flow governs."""
     with logged(take.log):
-        await _hold(stack, flow, take, view)
+        await _hold(stack, flow, take)
 
 
-async def _hold(stack: Parts, flow: Flow, take: Take, view: View) -> None:
+async def _hold(stack: Parts, flow: Flow, take: Take) -> None:
     take.model, take.never_posted = stack.llm, NEVER_POSTED
     known = flow.timers.keys() & {"false_interruption"}
     governor = TurnGovernor(
@@ -185,7 +182,6 @@ async def _hold(stack: Parts, flow: Flow, take: Take, view: View) -> None:
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)
     take.recorder.align(governor.turn)
-    view.attach(governor.turn, stack.pace)
     running = asyncio.ensure_future(runner.run())
     try:
         await started.wait()
@@ -209,7 +205,7 @@ def pipeline(
     spoken: FrameProcessor,
 ) -> Pipeline:
     """The governed pipeline, between what hears the user and the output of a transport."""
-    model = Model(stack.rules)
+    model = Model(stack.llm)
     for name, tool in tools.items():
         governor.register_function(model, name, tool)
     pair = LLMContextAggregatorPair(context, user_params=governor.user(stack.user()))

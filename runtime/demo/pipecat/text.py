@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat.processors.frame_processor import FrameProcessor
@@ -30,8 +30,7 @@ class TypedStack:
 
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
-        self.rules = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
-        self.llm: Any = self.rules
+        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.output = PacedTape(pace, RATE)
         self.false_interruption = 2.0
         self._microphone = Microphone()
