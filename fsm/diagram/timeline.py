@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 
 from turnfsm.fsm.errors import TurnfsmError
@@ -25,19 +25,20 @@ from .scale import LEFT, SMALL, TEXT, Drawn, Strip, clock, lane_name
 from .shapes import number, rect, text
 from .theme import Theme, style
 
-__all__ = ["timeline"]
+__all__ = ["above_each_other", "timeline"]
+
+_HEARD = (user_lane, agent_lane, tools_lane)
+_ALL = (*_HEARD, states_lane, timers_lane, refusals_lane)
 
 
-def draw_strip(lanes: Lanes, strip: Strip, top: float) -> Drawn:
-    """Draw all lanes that have something in this strip."""
-    drawers: tuple[Callable[[Lanes, Strip, float], Drawn], ...] = (
-        user_lane,
-        agent_lane,
-        tools_lane,
-        states_lane,
-        timers_lane,
-        refusals_lane,
-    )
+def draw_strip(
+    lanes: Lanes,
+    strip: Strip,
+    top: float,
+    drawers: tuple[Callable[[Lanes, Strip, float], Drawn], ...] = _ALL,
+    name: str = "strip",
+) -> Drawn:
+    """Draw the lanes that have something in this strip."""
     y = top + 22
     body: list[str] = []
     ends = y
@@ -52,7 +53,7 @@ def draw_strip(lanes: Lanes, strip: Strip, top: float) -> Drawn:
         for t in lanes.cuts
         if strip.holds(t)
     ]
-    return [f'<g id="strip-{strip.start:g}">', *axis, *cuts, *body, "</g>"], ends - top
+    return [f'<g id="{name}-{strip.start:g}">', *axis, *cuts, *body, "</g>"], ends - top
 
 
 def _axis(strip: Strip, top: float, bottom: float) -> Iterator[str]:
@@ -162,6 +163,38 @@ def timeline(
     return "\n".join(_lines(lanes, journal.header.flow, start, stop, theme)) + "\n"
 
 
+def above_each_other(journals: Mapping[str, Journal], *, theme: Theme = "auto") -> str:
+    """Draw who speaks and which tools run in several journals, on one scale, as SVG.
+
+    Args:
+        journals: The journals, each under its heading.
+        theme: ``light``, ``dark``, or ``auto``: as the reader's system has it.
+    """
+    conversations = {name: read_lanes(journal) for name, journal in journals.items()}
+    longest = max(lanes.end for lanes in conversations.values())
+    body: list[str] = []
+    y = 10.0
+    strip = Strip(0.0, longest, longest, WIDTH)
+    for place, (name, lanes) in enumerate(conversations.items(), 1):
+        drawn, height = draw_strip(lanes, strip, y + 26, _HEARD, f"journal{place}")
+        body += [text(16, y + 18, name, "trigger"), *drawn]
+        y += height + 36
+    return "\n".join(_svg(" and ".join(journals), body, y, theme)) + "\n"
+
+
+def _svg(
+    title: str, body: list[str], height: float, theme: Theme, states: int = 0
+) -> Iterator[str]:
+    size = f'width="{number(WIDTH)}" height="{number(height)}"'
+    view = f'viewBox="0 0 {number(WIDTH)} {number(height)}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" {size} {view} role="img">'
+    yield f"<title>{escape(title)}</title>"
+    yield f"<style>{style(_RULES, theme, states)}</style>"
+    yield '<rect class="paper" width="100%" height="100%"/>'
+    yield from body
+    yield "</svg>"
+
+
 def _lines(lanes: Lanes, name: str, start: float, stop: float, theme: Theme) -> Iterator[str]:
     strips = _strips(start, stop)
     body = list(draw_key(lanes, 90.0))
@@ -174,17 +207,9 @@ def _lines(lanes: Lanes, name: str, start: float, stop: float, theme: Theme) -> 
         drawn, height = draw_strip(lanes, strip, y)
         body += drawn
         y += height + 14
-    size = f'width="{number(WIDTH)}" height="{number(y + 8)}"'
-    view = f'viewBox="0 0 {number(WIDTH)} {number(y + 8)}"'
     title = f"{name or 'journal'}: {clock(start)} to {clock(stop)}"
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" {size} {view} role="img">'
-    yield f"<title>{escape(title)}</title>"
-    yield f"<style>{style(_RULES, theme, len(lanes.order))}</style>"
-    yield '<rect class="paper" width="100%" height="100%"/>'
-    yield text(24, 40, title, "heading")
-    yield text(24, 62, _summary(lanes), "quiet")
-    yield from body
-    yield "</svg>"
+    head = [text(24, 40, title, "heading"), text(24, 62, _summary(lanes), "quiet")]
+    yield from _svg(title, [*head, *body], y + 8, theme, len(lanes.order))
 
 
 def _summary(lanes: Lanes) -> str:

@@ -15,7 +15,7 @@ from .recorder import Scribe
 from .robot import Robot
 from .take import Take, converse
 
-__all__ = ["SessionStack", "hold", "prompter_of"]
+__all__ = ["SessionStack", "hold", "prompter_of", "scribe_of"]
 
 
 class SessionStack(Stack, Protocol):
@@ -40,7 +40,7 @@ async def hold(stack: SessionStack, flow: Flow, take: Take) -> None:
     )
     stack.attach(session)
     take.recorder.align(session.turn)
-    scribe = _scribe_of(session, stack)
+    scribe = scribe_of(session, stack)
     robot = Robot(stack.pace)
     try:
         await session.start(robot)
@@ -69,7 +69,8 @@ def prompter_of(session: AgentSession[Any], output: Any, pace: Pace) -> Prompter
     return prompter
 
 
-def _scribe_of(session: TurnSession[Any], stack: SessionStack) -> Scribe:
+def scribe_of(session: TurnSession[Any], stack: SessionStack) -> Scribe:
+    """A scribe that the session and its output report to."""
     scribe = Scribe(session.turn, stack)
 
     def tool(event: ToolExecutionUpdatedEvent) -> None:

@@ -10,6 +10,7 @@ from conversation import CALL, Conversation, half_a_minute, half_an_hour
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.diagram import journal_marks, render, timeline
 from turnfsm.fsm.diagram.lanes import Lanes, read_lanes
+from turnfsm.fsm.diagram.timeline import above_each_other
 from turnfsm.fsm.journal import Journal, parse_journal
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -120,6 +121,19 @@ def test_a_journal_without_its_flow_is_drawn() -> None:
     svg = timeline(journal_of(half_a_minute()))
     assert "track_parcel" in svg
     assert "false_interruption:" not in svg
+
+
+def test_journals_above_each_other_have_one_scale() -> None:
+    """The same call twice: the same bars at the same places, each under its heading, no states."""
+    journal = journal_of(half_a_minute())
+    root = ElementTree.fromstring(above_each_other({"before": journal, "after": journal}))
+    first, second = root.findall(f"{SVG}g")
+    assert first.attrib["id"] != second.attrib["id"]
+    assert [e.text for e in root.findall(f"{SVG}text")] == ["before", "after"]
+    places = [[e.attrib["x"] for e in call.iter(f"{SVG}rect")] for call in (first, second)]
+    assert places[0] == places[1]
+    assert places[0]
+    assert "state" not in {e.text for e in root.iter(f"{SVG}text")}
 
 
 def test_a_timeline_is_the_same_each_time() -> None:
