@@ -151,7 +151,7 @@ class Backchannels:
     )
     pause: float = doc(
         "Seconds of silence that are a pause. It must be shorter than the silence after which the "
-        "VAD reports the end of speech (Silero: 0.55 s).",
+        "VAD reports the end of speech (Silero on LiveKit: 0.55 s, Pipecat's `stop_secs`: 0.2 s).",
         default=0.2,
     )
     in_: Names = doc(
@@ -384,7 +384,7 @@ class FlowFile:
     )
     backchannels: Backchannels | None = doc(
         "What the agent says at a pause of a user who talks on, such as 'mhm'. It takes no floor, "
-        "and is not added to the conversation. Only on LiveKit.",
+        "and is not added to the conversation. Not in a host of your own.",
         default=None,
     )
     monologue: Monologue | None = doc(

@@ -15,7 +15,7 @@ from .conductor import Conductor
 from .custom import CustomHost
 from .deferred import DeferredQueue
 from .ports import Session
-from .vocabulary import check_vocabulary, refuse_backchannels
+from .vocabulary import check_vocabulary
 
 __all__ = ["govern"]
 
@@ -50,7 +50,11 @@ def govern(
     """
     made = flow if isinstance(flow, Flow) else load_flow(flow)
     check_vocabulary(made, f"a {type(session).__name__}")
-    refuse_backchannels(made)
+    if any(action.backchannel for action in made.actions.values()):
+        raise HostError(
+            f"flow {made.name!r} has 'backchannels', and only TurnSession and TurnGovernor play "
+            "them beside the agent's speech; write 'backchannels: null' in a flow that extends it"
+        )
     if sounds := [repr(action.audio) for action in made.actions.values() if action.audio]:
         raise HostError(
             f"flow {made.name!r} plays {', '.join(sounds)}, and only TurnSession and TurnGovernor "

@@ -12,7 +12,6 @@ __all__ = [
     "TRIGGERS",
     "actions_used",
     "check_vocabulary",
-    "refuse_backchannels",
 ]
 
 TRIGGERS = (
@@ -63,20 +62,6 @@ def check_vocabulary(flow: Flow, what: str) -> None:
         raise HostError(
             f"flow {flow.name!r} cannot govern {what}: it lacks the {', '.join(lacks)}; "
             "write 'extends: turn', which has them all"
-        )
-
-
-def refuse_backchannels(flow: Flow) -> None:
-    """Refuse a flow with the section `backchannels`: its host cannot play them.
-
-    Raises:
-        HostError: It has the section.
-    """
-    if any(action.backchannel for action in flow.actions.values()):
-        raise HostError(
-            f"flow {flow.name!r} has 'backchannels', and only TurnSession can play them beside the "
-            "agent's speech; remove the key, or write 'backchannels: null' in a flow that extends "
-            "this one"
         )
 
 

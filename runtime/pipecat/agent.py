@@ -21,6 +21,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.aggregators.llm_context import LLMContext
 
+from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech, UserTurn
@@ -216,6 +217,15 @@ class PipecatAgent(Host):
         """Notify the application."""
         if self._on_report is not None:
             self._on_report(report)
+
+    def tune(self, tuning: Tuning) -> None:
+        """Take over the one setting that a flow may change here."""
+        self.hearing.min_silence = tuning.min_silence
+
+    @property
+    def user_silent(self) -> bool:  # type: ignore[override]
+        """The user has paused within their speech, for as long as the current state says."""
+        return self.hearing.silent
 
     @property
     def endpointing(self) -> bool:

@@ -37,6 +37,7 @@ from .agent import AgentStateChanged
 from .calls import Handler
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 from .output import Tap
+from .pauses import pauses_of
 from .refusals import check_order, check_part, refuse_realtime, refuse_verdicts_of_the_model
 from .session import PipecatSession
 from .sources import Part, check_flow, check_parts
@@ -107,6 +108,7 @@ class TurnGovernor:
         require_proof(self._flow, proof)
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
         self._tap = Tap()
+        self._murmurs = any(action.backchannel for action in self._flow.actions.values())
         self._ends: Ends | None = None
         self._recommends = False  # Pipecat would use the strategies that a service recommends
         self._governed: set[Part] = set()
@@ -126,13 +128,17 @@ class TurnGovernor:
     # -- putting it into a pipeline
 
     def transport(self, params: TransportParams) -> TransportParams:
-        """The transport's parameters, with a filter of the audio output that can pause it.
+        """The transport's parameters, with a filter of the audio output that can pause it, and with
+        a mixer for `backchannels` if the flow has them.
 
-        Your own filter stays, and runs first.
+        Your own filter and mixer stay, and run first.
         """
         self._once("transport")
         self._tap.wrap(params.audio_out_filter)
-        return params.model_copy(update={"audio_out_filter": self._tap})
+        update: dict[str, Any] = {"audio_out_filter": self._tap}
+        if self._murmurs:
+            update["audio_out_mixer"] = self._session.murmurs.around(params.audio_out_mixer)
+        return params.model_copy(update=update)
 
     def user(self, params: LLMUserAggregatorParams | None = None) -> LLMUserAggregatorParams:
         """The user aggregator's parameters, with strategies that ask the flow."""
@@ -143,7 +149,14 @@ class TurnGovernor:
         self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
         own = params.user_turn_strategies or UserTurnStrategies()
         strategies = governed(own, self._ends, self._session.agent)
-        return replace(params, user_turn_strategies=strategies, user_turn_stop_timeout=NEVER_ASKS)
+        vad = pauses_of(self._flow, params.vad_analyzer)
+        self._session.hearing.pauses = vad
+        return replace(
+            params,
+            vad_analyzer=vad or params.vad_analyzer,
+            user_turn_strategies=strategies,
+            user_turn_stop_timeout=NEVER_ASKS,
+        )
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
         """The pipeline's processors, with gates between them.
@@ -168,7 +181,8 @@ class TurnGovernor:
                 out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
-                out[-1:] = [WordGate(self._tap), one, HeardGate(agent)]
+                catch = [session.murmur_catch] if self._murmurs else []
+                out[-1:] = [*catch, WordGate(self._tap), one, HeardGate(agent)]
             elif isinstance(one, LLMAssistantAggregator):
                 self._once("assistant")
                 out.append(TailGate(agent, self._tap, self._flow))

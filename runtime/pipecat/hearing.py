@@ -5,6 +5,8 @@ from __future__ import annotations
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.turns import Turn, commit_turn
 
+from .pauses import Pauses
+
 __all__ = ["Hearing"]
 
 OWNER = "pipeline"
@@ -17,6 +19,8 @@ class Hearing:
     Attributes:
         committed: The turn that was committed, until the model is asked to answer it.
         ignored: The flow leaves the user's text unanswered; Pipecat's turn is still open.
+        pauses: The VAD, if the flow wants to know of pauses.
+        min_silence: Seconds of silence that are a pause in the current state.
     """
 
     def __init__(self, conductor: Conductor) -> None:
@@ -28,6 +32,15 @@ class Hearing:
         self._interrupts = True
         self.committed: Turn | None = None
         self.ignored = False
+        self.pauses: Pauses | None = None
+        self.min_silence: float | None = None
+
+    @property
+    def silent(self) -> bool:
+        """The user has paused within their speech."""
+        if self.pauses is None or self.min_silence is None:
+            return False
+        return self.pauses.silence >= self.min_silence or not self.speaks
 
     @property
     def speaks(self) -> bool:

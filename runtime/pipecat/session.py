@@ -25,6 +25,7 @@ from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
 
 from .agent import AgentStateChanged, PipecatAgent
+from .backchannels import PipecatBackchannels
 from .hearing import OWNER, Hearing
 from .output import Tap
 from .stored_messages import StoredMessages, messages_of_calls, restore_messages, turn_of
@@ -34,7 +35,7 @@ __all__ = ["PipecatSession"]
 logger = logging.getLogger("turnfsm")
 
 
-class PipecatSession:
+class PipecatSession(PipecatBackchannels):
     """The conversation of a pipeline: its flow, its agent, and what is saved of it.
 
     Args:
@@ -61,6 +62,8 @@ class PipecatSession:
         store: Store | str | Path | None,
         session_id: str | None,
     ) -> None:
+        super().__init__()
+        self.load_backchannels(flow)
         self.ledger, self._tap = Ledger(), tap
         # A transcript interrupts if a start strategy has proposed that.
         settings = Settings({**flow.timers, **timers}, min_words=1)

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
+import attrs
+
 from turnfsm.fsm import Flow, HostError
 from turnfsm.fsm.errors import near
+from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.vocabulary import (
     OPTIONAL_TRIGGERS,
     TRIGGERS,
     actions_used,
-    refuse_backchannels,
 )
 
 __all__ = ["Part", "check_flow", "check_parts"]
@@ -79,7 +81,6 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
     Raises:
         HostError: It could not run. The message names the trigger, action or state, and a remedy.
     """
-    refuse_backchannels(flow)
     posts = tuple(posts)
     for name in posts:
         if name not in flow.triggers:
@@ -104,14 +105,18 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
             f"flow {flow.name!r} needs turn_detection={flow.turn_detection!r}, which turnfsm does "
             "not offer on Pipecat; use a flow without it, such as 'turn'"
         )
-    tuned = [name for name, state in flow.states.items() if state.tuning != type(state.tuning)()]
-    if tuned or flow.tools.tuning:
+    tuned = [name for name, state in flow.states.items() if _cannot_change(state.tuning)]
+    if tuned or any(map(_cannot_change, flow.tools.tuning.values())):
         states = f"in the states {', '.join(tuned)}" if tuned else "while tools run"
         raise HostError(
             f"flow {flow.name!r} changes settings {states} (tuning:), and "
             "Pipecat cannot change them while a pipeline runs; take them out, and give the "
             "strategies and the VAD the settings that you want"
         )
+
+
+def _cannot_change(tuning: Tuning) -> bool:
+    return attrs.evolve(tuning, min_silence=None) != Tuning()
 
 
 def check_parts(flow: Flow, governed: Collection[Part]) -> None:

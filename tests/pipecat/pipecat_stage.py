@@ -54,6 +54,11 @@ class Stage(kit.Stage):
         return " ".join(word.text for word in self.speaker.played if word.text)
 
     @property
+    def beside(self) -> list[tuple[float, str]]:
+        """The agent's backchannels: when each was heard, and its words."""
+        return [(round(one.start - self.began, 1), one.text) for one in self.speaker.beside]
+
+    @property
     def effects(self) -> list[str]:
         """What tools have done."""
         return [call.name for call in self.tools if call.effect is not None]

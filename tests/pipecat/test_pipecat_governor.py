@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
+from pipecat.audio.mixers.base_audio_mixer import BaseAudioMixer
+from pipecat.audio.vad.vad_analyzer import VADAnalyzer
 from pipecat.frames import frames as f
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
@@ -367,7 +369,10 @@ def test_a_turn_without_an_end_is_answered_after_the_seconds_of_the_application(
 
 SOURCES = sorted(Path(turnfsm.runtime.pipecat.__file__).parent.glob("*.py"))
 OUTPUT = Path(turnfsm.runtime.host.output.__file__)  # a base of a filter
-BASES = (BaseAudioFilter, BaseUserTurnStartStrategy, BaseUserTurnStopStrategy, FrameProcessor)
+BASES = (
+    *(BaseAudioFilter, BaseAudioMixer, BaseUserTurnStartStrategy, BaseUserTurnStopStrategy),
+    *(FrameProcessor, VADAnalyzer),
+)
 
 
 def _own(tree: ast.AST) -> set[str]:

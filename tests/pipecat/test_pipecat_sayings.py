@@ -128,11 +128,6 @@ def test_a_flow_that_reads_what_pipecat_does_not_report_is_refused(section: str,
         TurnGovernor(_flow(section), proof="off")
 
 
-def test_a_flow_with_backchannels_is_refused() -> None:
-    with pytest.raises(HostError, match="'backchannels', and only TurnSession can play them"):
-        TurnGovernor(_flow("backchannels: {say: Mhm.}"), proof="off")
-
-
 SLOW = f"fillers: {{after: 1.5, say: {WAIT}, in: [thinking, tool_running]}}"
 
 

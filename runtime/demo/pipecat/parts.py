@@ -82,6 +82,10 @@ class PacedTape(Tape):
         self._until += len(audio) / 2 / self.rate
         await self._pace.sleep(self._until - now)
 
+    async def wait(self, audio: bytes) -> None:
+        """Take as long for it, and record nothing."""
+        await self._pace.sleep(len(audio) / 2 / self.rate)
+
 
 class Microphone(BaseInputTransport):
     """Passes on what the user's microphone picks up."""
@@ -236,7 +240,10 @@ class Loudspeaker(BaseOutputTransport):
         await self.set_transport_ready(frame)
 
     async def write_audio_frame(self, frame: OutputAudioRawFrame) -> bool:
-        await self._tape.play(frame.audio)
+        if any(frame.audio) or isinstance(frame, TTSAudioRawFrame):
+            await self._tape.play(frame.audio)
+        else:  # a mixer has nothing to play
+            await self._tape.wait(frame.audio)
         return True
 
     async def push_frame(

@@ -53,6 +53,7 @@ class Outcome:
         errors: The errors of the pipeline.
         notes: The timeline.
         orphans: The names of tasks that outlived the pipeline.
+        backchannels: The words of the agent's backchannels that the user heard.
     """
 
     words: tuple[Heard, ...]
@@ -63,6 +64,7 @@ class Outcome:
     errors: tuple[str, ...]
     notes: tuple[TimelineEntry, ...]
     orphans: tuple[str, ...]
+    backchannels: tuple[Heard, ...] = ()
 
     @property
     def heard(self) -> tuple[Heard, ...]:
@@ -94,4 +96,5 @@ class Outcome:
     def timeline(self) -> str:
         """The timeline as text, for a failing test."""
         spoken = [TimelineEntry(h.start, "agent", f"is heard: {h.text!r}") for h in self.heard]
+        spoken += [TimelineEntry(h.start, "beside", f"{h.text!r}") for h in self.backchannels]
         return "\n".join(map(str, sorted([*self.notes, *spoken], key=lambda note: note.at)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
 import attrs
+from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
@@ -28,6 +29,7 @@ __all__ = [
     "Model",
     "Says",
     "ScriptedModel",
+    "ScriptedVAD",
     "Voice",
     "model_settings",
     "said",
@@ -38,6 +40,7 @@ RATE = 16_000
 WORD = 0.3  # seconds of audio
 SILENCE = 0.2  # seconds after which the VAD reports the end of speech
 STT = 0.2  # seconds from then to the transcript
+FRAME = 0.02  # seconds of the user's audio
 BREAK = 0.1  # seconds of silence that separate two spans
 
 
@@ -59,6 +62,7 @@ class Says:
 
 
 Messages = list[dict[str, Any]]
+Pauses = Sequence[tuple[float, float]]
 Model = Callable[[Messages], Says]
 
 
@@ -72,25 +76,69 @@ def shows(messages: Messages, text: str) -> bool:
     return any(text in str(m.get("content")) for m in messages)
 
 
+class ScriptedVAD(VADAnalyzer):
+    """A perfect VAD: every sound of the user is speech, nothing else is.
+
+    Args:
+        stop_secs: Seconds of silence after which it reports the end of speech.
+    """
+
+    def __init__(self, *, stop_secs: float = 0.55) -> None:
+        super().__init__(params=VADParams(start_secs=0.1, stop_secs=stop_secs, min_volume=0.0))
+
+    def num_frames_required(self) -> int:
+        """As `VADAnalyzer.num_frames_required`."""
+        return int(self.sample_rate * FRAME)
+
+    def voice_confidence(self, buffer: bytes) -> float:
+        """As `VADAnalyzer.voice_confidence`."""
+        return float(any(buffer))
+
+
 class Microphone(FrameProcessor):
-    """The VAD and the STT, for a scripted user."""
+    """The VAD and the STT, for a scripted user.
+
+    Args:
+        vad: The VAD of the user aggregator. It gets audio, and reports the speech.
+    """
+
+    def __init__(self, vad: VADAnalyzer | None = None) -> None:
+        super().__init__()
+        self._vad = vad
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`."""
         await super().process_frame(frame, direction)
         await self.push_frame(frame, direction)
 
-    async def says(self, words: str, seconds: float = 1.0, *, late: float = STT) -> None:
-        """Speech of a number of seconds, with its transcript `late` seconds after the end."""
-        await self.makes_noise(seconds)
+    async def says(
+        self, words: str, seconds: float = 1.0, *, late: float = STT, pauses: Pauses = ()
+    ) -> None:
+        """Speech of a number of seconds, with its transcript `late` seconds after the end.
+
+        Args:
+            pauses: The begin and end of each pause in it, in seconds. They need a VAD.
+        """
+        await self.makes_noise(seconds, pauses=pauses)
         await asyncio.sleep(late)
         await self.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
 
-    async def makes_noise(self, seconds: float) -> None:
+    async def makes_noise(self, seconds: float, *, pauses: Pauses = ()) -> None:
         """Speech without a transcript."""
+        if self._vad is not None:
+            await self._sounds(seconds, pauses, self._vad.params.stop_secs)
+            return
         await self.push_frame(f.VADUserStartedSpeakingFrame(start_secs=0.2))
         await asyncio.sleep(seconds + SILENCE)
         await self.push_frame(f.VADUserStoppedSpeakingFrame(stop_secs=SILENCE))
+
+    async def _sounds(self, seconds: float, pauses: Pauses, silence: float) -> None:
+        for count in range(round((seconds + silence) / FRAME)):
+            at = count * FRAME
+            loud = at < seconds and not any(begins <= at < ends for begins, ends in pauses)
+            audio = struct.pack("<h", loud) * int(RATE * FRAME)
+            await self.push_frame(f.InputAudioRawFrame(audio, RATE, 1))
+            await asyncio.sleep(FRAME)
 
 
 def model_settings(model: str) -> LLMSettings:
@@ -193,12 +241,14 @@ class Loudspeaker(BaseOutputTransport):
 
     Attributes:
         played: The words, with their loop times. The rest of a paused word has no text.
+        beside: The same of the agent's backchannels.
     """
 
     def __init__(self, words: list[str], params: TransportParams) -> None:
         super().__init__(params)
         self._words, self._latest = words, 0
         self.played: list[Heard] = []
+        self.beside: list[Heard] = []
 
     async def start(self, frame: f.StartFrame) -> None:
         """As `BaseOutputTransport.start`."""
@@ -212,10 +262,11 @@ class Loudspeaker(BaseOutputTransport):
         await asyncio.sleep(len(frame.audio) / 2 / RATE)
         end = asyncio.get_running_loop().time()
         if number:
+            heard = self.played if isinstance(frame, f.TTSAudioRawFrame) else self.beside
             text = self._words[number - 1] if number != self._latest else ""
             self._latest = number
-            if not text and start - self.played[-1].end < BREAK:
-                before = self.played.pop()
+            if not text and start - heard[-1].end < BREAK:
+                before = heard.pop()
                 start, text = before.start, before.text
-            self.played.append(Heard(start, end, text))
+            heard.append(Heard(start, end, text))
         return True

@@ -8,11 +8,12 @@ are scripted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
+from pipecat.audio.vad.vad_analyzer import VADAnalyzer
 from pipecat.frames import frames as f
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineWorker
@@ -87,6 +88,7 @@ class Stage:
         strategies: Makes the application's strategies.
         llm: The arguments of the LLM service.
         user: Makes arguments of the user aggregator's parameters.
+        vad: The VAD; None: the user's speech is reported without one.
         times_words: The TTS reports when each word is spoken.
         voice_fails_on: The TTS fails on sentences that contain this.
         filter: The application's filter of the audio output.
@@ -108,6 +110,7 @@ class Stage:
         strategies: Callable[[], UserTurnStrategies] = own_strategies,
         llm: Mapping[str, Any] | None = None,
         user: Callable[[], Mapping[str, Any]] = dict,
+        vad: VADAnalyzer | None = None,
         times_words: bool = False,
         voice_fails_on: str = "",
         filter: BaseAudioFilter | None = None,
@@ -126,9 +129,10 @@ class Stage:
         self.states: list[str] = []
         self.orphans: tuple[str, ...] = ()
         self.began = 0.0
-        self._strategies, self._user = strategies, user
+        self._strategies, self._user, self._vad = strategies, user, vad
         self._filter, self._other_params, self._around = filter, other_params, around
-        self.microphone, self.model = Microphone(), ScriptedModel(model, self._ask, **(llm or {}))
+        self.microphone = Microphone(vad)
+        self.model = ScriptedModel(model, self._ask, **(llm or {}))
         self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
         self.governor = governor(on_report=self.told.append, **options) if governor else None
         if self.governor is not None:
@@ -175,7 +179,7 @@ class Stage:
         run(self._play(seconds), limit=seconds + HANGS, make_loop=make_loop)
         began = self.began
         return Outcome(
-            tuple(Heard(w.start - began, w.end - began, w.text) for w in self.speaker.played),
+            _since(began, self.speaker.played),
             tuple(self.voice),
             tuple(self.asked),
             tuple(self.tools),
@@ -183,6 +187,7 @@ class Stage:
             tuple(self.errors),
             tuple(self.notes),
             self.orphans,
+            _since(began, self.speaker.beside),
         )
 
     async def _play(self, seconds: float) -> None:
@@ -224,7 +229,9 @@ class Stage:
         params = other = TransportParams(
             audio_out_enabled=True, audio_out_sample_rate=RATE, audio_out_filter=self._filter
         )
-        user = LLMUserAggregatorParams(user_turn_strategies=self._strategies(), **self._user())
+        user = LLMUserAggregatorParams(
+            user_turn_strategies=self._strategies(), vad_analyzer=self._vad, **self._user()
+        )
         self.context = LLMContext()
         if governor is not None:
             params, user = governor.transport(params), governor.user(user)
@@ -275,3 +282,7 @@ class Stage:
             await params.result_callback(tool.result)
 
         return handler
+
+
+def _since(began: float, heard: Iterable[Heard]) -> tuple[Heard, ...]:
+    return tuple(Heard(one.start - began, one.end - began, one.text) for one in heard)

@@ -1,0 +1,171 @@
+"""The agent's own backchannels in a pipeline: mixed into what the output transport plays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pipecat.audio.mixers.base_audio_mixer import BaseAudioMixer
+from pipecat.audio.utils import create_file_resampler, mix_audio
+from pipecat.frames.frames import (
+    ControlFrame,
+    Frame,
+    MixerControlFrame,
+    TextFrame,
+    TTSAudioRawFrame,
+    TTSSpeakFrame,
+    TTSStartedFrame,
+    TTSStoppedFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from turnfsm.fsm import HostError
+from turnfsm.fsm.sound import Sound
+from turnfsm.runtime.conversation.backchannels import Backchannels
+
+from .agent import PipecatAgent
+
+__all__ = ["MurmurCatch", "MurmurMixer", "PipecatBackchannels"]
+
+Mixers: TypeAlias = BaseAudioMixer | Mapping[str | None, BaseAudioMixer] | None
+
+OF_THE_TTS = (TTSSpeakFrame, TTSStartedFrame, TextFrame, TTSAudioRawFrame, TTSStoppedFrame)
+
+
+@dataclass
+class Murmur(ControlFrame):
+    """Stands before and after what the TTS makes of one text.
+
+    Attributes:
+        sound: Gets what the TTS has made.
+    """
+
+    sound: asyncio.Future[Sound]
+    interruptible: bool = field(default=False, init=False)
+
+
+class MurmurCatch(FrameProcessor):
+    """Before the output: takes out the texts of backchannels that the TTS synthesises. So nobody
+    hears them yet, and they do not count as speech."""
+
+    def __init__(self) -> None:
+        super().__init__(name="turnfsm.murmurs")
+        self._murmur: Murmur | None = None
+        self._pieces: list[TTSAudioRawFrame] = []
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
+        await super().process_frame(frame, direction)
+        if isinstance(frame, Murmur):
+            if frame is self._murmur:
+                self._end(frame.sound)
+            else:
+                self._murmur, self._pieces = frame, []
+        elif self._murmur is None or not isinstance(frame, OF_THE_TTS):
+            await self.push_frame(frame, direction)
+        elif isinstance(frame, TTSAudioRawFrame):
+            self._pieces.append(frame)
+
+    def _end(self, sound: asyncio.Future[Sound]) -> None:
+        pieces, self._murmur, self._pieces = self._pieces, None, []
+        if sound.done():
+            return
+        if pieces:
+            pcm = b"".join(piece.audio for piece in pieces)
+            sound.set_result(Sound(pieces[0].sample_rate, pcm))
+        else:
+            sound.set_exception(HostError("the TTS gave no audio"))
+
+
+class MurmurMixer(BaseAudioMixer):
+    """Adds a sound to the audio of the output transport. To Pipecat it is no speech.
+
+    Attributes:
+        started: The transport has started it.
+    """
+
+    def __init__(self) -> None:
+        self._inner: BaseAudioMixer | None = None
+        self._rate, self._rest = 0, b""
+        self.started = False
+
+    def around(self, own: Mixers) -> Mixers:
+        """The application's mixers, with this one around that of the agent's speech."""
+        if not isinstance(own, Mapping):
+            self._inner = own
+            return self
+        self._inner = own.get(None)
+        return {**own, None: self}
+
+    @property
+    def plays(self) -> bool:
+        """A sound is not over yet."""
+        return bool(self._rest)
+
+    async def play(self, sound: Sound) -> None:
+        """Play a sound from now on."""
+        self._rest = await create_file_resampler().resample(sound.pcm, sound.rate, self._rate)
+
+    def hush(self) -> None:
+        """Play nothing more of it."""
+        self._rest = b""
+
+    # -- Pipecat
+
+    async def start(self, sample_rate: int) -> None:
+        """The transport has started."""
+        self._rate, self.started = sample_rate, True
+        if self._inner is not None:
+            await self._inner.start(sample_rate)
+
+    async def stop(self) -> None:
+        """The transport stops."""
+        self.started = False
+        if self._inner is not None:
+            await self._inner.stop()
+
+    async def process_frame(self, frame: MixerControlFrame) -> None:
+        """Pass settings to the application's own mixer."""
+        if self._inner is not None:
+            await self._inner.process_frame(frame)
+
+    async def mix(self, audio: bytes) -> bytes:
+        """Return the audio with the next piece of the sound. Where the agent speaks itself, the
+        sound is over: the agent has one voice."""
+        if any(audio):
+            self.hush()
+        if self._inner is not None:
+            audio = await self._inner.mix(audio)
+        piece, self._rest = self._rest[: len(audio)], self._rest[len(audio) :]
+        return mix_audio(audio, piece) if piece else audio
+
+
+class PipecatBackchannels(Backchannels):
+    """Plays the backchannels of a pipeline."""
+
+    agent: PipecatAgent
+
+    def __init__(self) -> None:
+        self.murmurs, self.murmur_catch = MurmurMixer(), MurmurCatch()
+
+    def _may_murmur(self) -> bool:
+        return self.murmurs.started and not self.murmurs.plays and not self.agent.closing
+
+    def _murmuring_voice(self) -> object:
+        return self.murmur_catch  # the pipeline has one TTS, in front of it
+
+    async def _synthesise_murmur(self, voice: object, text: str) -> Sound:
+        mark = Murmur(asyncio.get_running_loop().create_future())
+        speak = TTSSpeakFrame(text, append_to_context=False, text_type="backchannel")
+        speak.interruptible = False
+        for frame in (mark, speak, mark):
+            await self.agent.say_frame(frame)
+        return await mark.sound
+
+    async def _murmur(self, sound: Sound) -> None:
+        await self.murmurs.play(sound)
+
+    def _stop_murmur(self) -> None:
+        self.murmurs.hush()

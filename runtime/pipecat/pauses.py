@@ -1,0 +1,88 @@
+"""How long the user has been silent within their speech, as the VAD hears it."""
+
+from __future__ import annotations
+
+from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams, VADState
+
+from turnfsm.fsm import Flow, HostError
+
+__all__ = ["Pauses", "pauses_of"]
+
+BYTES = 2  # a sample
+
+
+class Pauses(VADAnalyzer):
+    """The application's VAD, which also measures pauses before it reports the end of speech.
+
+    Args:
+        inner: The application's VAD.
+
+    Attributes:
+        silence: Seconds of the pause so far.
+    """
+
+    def __init__(self, inner: VADAnalyzer) -> None:
+        super().__init__(params=inner.params)
+        self._inner = inner
+        self.silence = 0.0
+
+    @property
+    def sample_rate(self) -> int:
+        return int(self._inner.sample_rate)
+
+    @property
+    def params(self) -> VADParams:
+        return self._inner.params
+
+    def set_sample_rate(self, sample_rate: int) -> None:
+        """As `VADAnalyzer.set_sample_rate`."""
+        self._inner.set_sample_rate(sample_rate)
+
+    def set_params(self, params: VADParams) -> None:
+        """As `VADAnalyzer.set_params`."""
+        self._inner.set_params(params)
+
+    def num_frames_required(self) -> int:
+        """As `VADAnalyzer.num_frames_required`."""
+        return int(self._inner.num_frames_required())
+
+    def voice_confidence(self, buffer: bytes) -> float:
+        """As `VADAnalyzer.voice_confidence`."""
+        return float(self._inner.voice_confidence(buffer))
+
+    async def analyze_audio(self, buffer: bytes) -> VADState:
+        """As `VADAnalyzer.analyze_audio`."""
+        state = await self._inner.analyze_audio(buffer)
+        heard = len(buffer) / BYTES / self.sample_rate
+        self.silence = self.silence + heard if state is VADState.STOPPING else 0.0
+        return state
+
+    async def cleanup(self) -> None:
+        """As `VADAnalyzer.cleanup`."""
+        await self._inner.cleanup()
+        await super().cleanup()
+
+
+def pauses_of(flow: Flow, vad: VADAnalyzer | None) -> Pauses | None:
+    """The VAD, so that it measures the pauses that a flow wants to know of; None if it wants none.
+
+    Raises:
+        HostError: There is no VAD, or it would not let pauses be that long.
+    """
+    tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
+    wanted = max((one.min_silence for one in tunings if one.min_silence is not None), default=None)
+    if wanted is None:
+        return None
+    if vad is None:
+        raise HostError(
+            f"flow {flow.name!r} asks for pauses within the user's speech, and nothing measures "
+            "them; give the VAD to the governor: governor.user(LLMUserAggregatorParams("
+            "vad_analyzer=...))"
+        )
+    if wanted >= vad.params.stop_secs:
+        raise HostError(
+            f"flow {flow.name!r} asks for pauses of {wanted:g} s within the user's speech, and the "
+            f"VAD ends the speech after {vad.params.stop_secs:g} s; write a shorter pause into the "
+            f"flow, or a longer one into the VAD: VADParams(stop_secs={wanted + 0.3:.1f})"
+        )
+    return Pauses(vad)
