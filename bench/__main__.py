@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .docs import DOCS, write_table
-from .engines import OURS
+from .engines import ENGINES
 from .measure import measure
 from .report import CALLS, TABLES, goals_text, versions
 
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _engines(options: argparse.Namespace) -> dict[str, Any]:
-    return measure(OURS, options.rounds)
+    return measure(ENGINES, options.rounds)
 
 
 def _caller(options: argparse.Namespace) -> dict[str, Any]:

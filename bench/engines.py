@@ -1,17 +1,19 @@
-"""Our engines, from the bare machine to the runtime with timers."""
+"""The engines: ours, from the bare machine to the runtime with timers, and `transitions`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from turnfsm.fsm import Machine, Verdict, load_flow
+from turnfsm.fsm.interop import FlowModel, to_transitions
 from turnfsm.runtime import Event, TurnRuntime
 
 from .cycle import FLOW, Engine, Floor
 
-__all__ = ["OURS", "SESSION"]
+__all__ = ["ENGINES", "SESSION"]
 
 SESSION = "TurnRuntime.post, as in a session"
 """With the journal, timers and the observer that every session has."""
@@ -69,10 +71,19 @@ def _on_loop(turn: TurnRuntime, host: Host) -> Engine:
     return Engine(turn.post, lambda: turn.state, lambda: host.replies, close=loop.close)
 
 
-OURS: dict[str, Callable[[], Engine]] = {
+def _transitions() -> Engine:
+    """The flow as `turnfsm export` writes it for `transitions`."""
+    model = FlowModel(FLOW)
+    to_transitions(FLOW, model)
+    fire: Any = model
+    return Engine(fire.trigger, lambda: model.state, lambda: len(model.done))
+
+
+ENGINES: dict[str, Callable[[], Engine]] = {
     "if/elif": _floor,
     "Machine.step": _machine,
     "TurnRuntime.post, journal": _runtime,
     "TurnRuntime.post, journal, timers": _timed,
     SESSION: _session,
+    "transitions, the exported flow": _transitions,
 }

@@ -50,7 +50,8 @@ CALLS = 2000
 def versions() -> dict[str, str]:
     """The versions of Python and of what was measured, without a date or the name of the
     machine."""
-    return {"Python": platform.python_version(), "livekit-agents": version("livekit-agents")}
+    measured = {name: version(name) for name in ("livekit-agents", "transitions")}
+    return {"Python": platform.python_version()} | measured
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

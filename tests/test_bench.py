@@ -12,7 +12,7 @@ import bench.__main__
 from bench.caller import SESSIONS
 from bench.cycle import Engine, Floor
 from bench.docs import DOCS, write_table
-from bench.engines import OURS
+from bench.engines import ENGINES
 from bench.history import stall
 from bench.measure import agree, measure
 from bench.minute import TURNS, spoken
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.usefixtures("old_objects_stay")
 LOST = Engine(lambda trigger: None, lambda: "listening")
 
 
-def test_every_engine_of_ours_goes_round_the_same_cycle() -> None:
+def test_every_engine_goes_round_the_same_cycle() -> None:
     """An engine passes the same states twice, so a cycle ends where it begins."""
-    for name, make in OURS.items():
+    for name, make in ENGINES.items():
         engine = make()
         agree(name, engine)
         agree(name, engine)
@@ -50,14 +50,14 @@ def test_an_engine_that_does_not_act_is_not_measured() -> None:
 def test_the_figures_are_relative_to_the_baseline() -> None:
     """Every engine has a time and a ratio; the floor's ratio is one."""
     names = ["if/elif", "Machine.step"]
-    figures = measure({name: OURS[name] for name in names}, rounds=1)
+    figures = measure({name: ENGINES[name] for name in names}, rounds=1)
     assert list(figures) == names
     assert figures[names[0]]["ratio"] == 1
     assert all(figure["ns"] > 0 for figure in figures.values())
 
 
 def _figures(ratio: float) -> dict[str, Any]:
-    engines = {name: {"ns": 100.0 * ratio, "ratio": ratio} for name in OURS}
+    engines = {name: {"ns": 100.0 * ratio, "ratio": ratio} for name in ENGINES}
     sides = {"stock": 0.7, "TurnSession": 0.7}
     return {
         "versions": {"Python": "3"},

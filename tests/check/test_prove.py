@@ -179,7 +179,7 @@ def _counter(bits: int) -> str:
 
 
 def test_twelve_free_facts_are_all_explored() -> None:
-    """Six states and twelve facts: 24,576 configurations. `python -m bench.growth` times it."""
+    """Six states and twelve facts: 24,576 configurations."""
     assert check_flow(flow_of(_counter(12))).configurations == 6 * 2**12
 
 

@@ -138,7 +138,7 @@ async def test_a_typed_line_interrupts_the_agent_and_is_answered_aloud(
         await answered(caller, "Okay, I will stop talking.")
         understood = await heard(caller)
     first = next(s for s in caller.ear.sounds() if s.start < typed)
-    assert first.end - typed < 4.0  # of 12 s; how soon it stops is what `room.beside` measures
+    assert first.end - typed < 4.0  # of 12 s
     assert "battery" not in understood
     assert "stop talking" in understood
     records = await it.over()
