@@ -61,6 +61,7 @@ def long_answer(heard: list[str]) -> str:
     return " ".join(heard[start : start + 2])
 
 
+@pytest.mark.exhaustive
 def test_needs_no_model() -> None:
     """Neither the STT nor the TTS is imported for a typed conversation."""
     script = (

@@ -71,6 +71,7 @@ def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(
     ], played.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(
     ctypes.util.find_library("portaudio") is None, reason="LiveKit's console needs PortAudio"
 )

@@ -29,6 +29,7 @@ follow_imports = skip
 """
 
 
+@pytest.mark.exhaustive
 def test_an_application_passes_mypy_and_its_mistakes_do_not(tmp_path: Path) -> None:
     """The file holds both: a mistake that passed would leave a "type: ignore" without need."""
     file, config = str(HERE / "typed_agent.py"), tmp_path / "mypy.ini"

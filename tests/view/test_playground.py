@@ -42,6 +42,7 @@ def site(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.exhaustive  # Python starts in the browser
 def test_a_flow_is_edited_proved_and_pressed_in_the_browser(
     tab: Any, site: str, tmp_path: Path
 ) -> None:
