@@ -59,32 +59,29 @@ class Exploration:
         return way[::-1]
 
 
-Ways: TypeAlias = "tuple[int, tuple[Edge, ...], tuple[Edge, ...]]"
-"""How many moves there are, one for each different effect, and those that may break a rule."""
+Test: TypeAlias = "tuple[int, int, Rule, Edge]"
+"""A move breaks a rule in the configurations whose bits under a mask have these values."""
+
+Ways: TypeAlias = "tuple[int, tuple[Edge, ...], tuple[Test, ...]]"
+"""How many moves there are, one for each different effect, and when one of them breaks a rule."""
 
 
 def ways_of(edges: Iterable[Edge], bits: int, known: int) -> Ways:
-    """The moves of the configurations that have these bits among the known ones.
-
-    Most alarms are known not to sound there: bits before the move, or bits that it sets or clears,
-    differ from what the alarm wants.
-    """
-    count, effects, alarming = 0, dict[tuple[int, int], Edge](), list[Edge]()
+    """The moves of the configurations that have these bits among the known ones."""
+    count, effects, tests = 0, dict[tuple[int, int], Edge](), dict[tuple[int, int, Rule], Edge]()
     for edge in edges:
-        keep, set_, alarms, move = edge
+        keep, set_, alarms, _move = edge
         count += 1
         effects.setdefault((keep, set_), edge)
-        decided = ~keep | set_ | known  # the bits that are known after the move
-        after_it = bits & keep | set_
-        possible = tuple(
-            alarm
-            for alarm in alarms
-            if not (bits ^ alarm[1]) & alarm[0] & known
-            and not (after_it ^ alarm[3]) & alarm[2] & decided
-        )
-        if possible:
-            alarming.append((keep, set_, possible, move))
-    return count, tuple(effects.values()), tuple(alarming)
+        decided = ~keep | set_  # the bits whose value after the move is that of `set_`
+        for before, wanted, after, then, rule in alarms:
+            same = after & ~decided  # the bits that the move leaves as they are
+            if (set_ ^ then) & after & decided or (wanted ^ then) & before & same:
+                continue
+            mask, want = before | same, wanted | then & same
+            if not (bits ^ want) & mask & known:
+                tests.setdefault((mask & ~known, want & ~known, rule), edge)
+    return count, tuple(effects.values()), tuple((*test, edge) for test, edge in tests.items())
 
 
 _MOST_KEPT = 10_000
@@ -167,10 +164,11 @@ def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
         for mask, want, rule in moves.tests:
             if node & mask == want and rule not in found.violations:
                 found.violations[rule] = Violation(rule, node, None)
-        count, edges, alarming = moves.ways(node)
+        count, edges, tests = moves.ways(node)
         found.transitions += count
-        for edge in alarming:
-            _judge(found, node, edge)
+        for mask, want, rule, edge in tests:
+            if node & mask == want and rule not in found.violations:
+                found.violations[rule] = Violation(rule, node, edge)
         for edge in edges:
             reached = node & edge[0] | edge[1]
             if reached not in links:
@@ -181,10 +179,3 @@ def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
             break
     found.seconds = perf_counter() - started
     return found
-
-
-def _judge(found: Exploration, node: int, edge: Edge) -> None:
-    reached = node & edge[0] | edge[1]
-    for before, wanted, after, then, rule in edge[2]:
-        if node & before == wanted and reached & after == then and rule not in found.violations:
-            found.violations[rule] = Violation(rule, node, edge)
