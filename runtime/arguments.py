@@ -10,9 +10,8 @@ from turnfsm.fsm.flow import NEVER
 
 if TYPE_CHECKING:
     from .journal import Sink
-    from .ledger import Ledger
 
-__all__ = ["check_count", "check_ledger", "check_limits", "check_sinks", "check_timers"]
+__all__ = ["check_count", "check_limits", "check_sinks", "check_timers"]
 
 _LONGEST = 86_400
 
@@ -83,24 +82,6 @@ def check_sinks(sinks: Iterable[Sink] | None) -> tuple[Sink, ...]:
         if not _is_sink(sink):
             raise TurnfsmError(f"{_shown(sink)} is not a sink; {_SINKS}")
     return checked
-
-
-def check_ledger(ledger: Ledger | None) -> Ledger:
-    """Check the ledger of a session. For None, return a new one.
-
-    Raises:
-        TurnfsmError: It is not a ledger.
-    """
-    from .ledger import Ledger
-
-    if ledger is None:
-        return Ledger()
-    if not isinstance(ledger, Ledger):
-        raise TurnfsmError(
-            f"ledger is {_shown(ledger)}; make one from the records of a journal: "
-            "ledger=Ledger.from_journal(read_journal(path))"
-        )
-    return ledger
 
 
 _SINKS = "give a list of sinks: sinks=[JsonlSink('journals/')]"

@@ -19,7 +19,7 @@ from .arguments import check_count
 from .ledger_call import End, LedgerCall, canonical
 from .log import agenda_of, rules_of
 
-__all__ = ["End", "Ledger", "LedgerCall"]
+__all__ = ["End", "Ledger", "LedgerCall", "check_ledger"]
 
 
 class Ledger:
@@ -309,6 +309,22 @@ class Ledger:
                 del self._calls[call.id]
                 self._by_result.pop(call.result_id or "", None)
                 left -= 1
+
+
+def check_ledger(ledger: Ledger | None) -> Ledger:
+    """Check the ledger of a session. For None, return a new one.
+
+    Raises:
+        TurnfsmError: It is not a ledger.
+    """
+    if ledger is None:
+        return Ledger()
+    if not isinstance(ledger, Ledger):
+        raise TurnfsmError(
+            f"ledger is {ledger!r:.60}; make one from the records of a journal: "
+            "ledger=Ledger.from_journal(read_journal(path))"
+        )
+    return ledger
 
 
 _NEWS = ("result", "unknown")  # the user must still hear it

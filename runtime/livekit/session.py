@@ -17,7 +17,7 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
 from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.journal import Closed
-from turnfsm.runtime.arguments import check_ledger, check_sinks
+from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
@@ -27,7 +27,7 @@ from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
-from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.ledger import Ledger, check_ledger
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.livekit_contract import UnsupportedLiveKit
 from turnfsm.runtime.observe.telemetry import Telemetry, check_telemetry

@@ -56,7 +56,7 @@ class ScenarioFile(pytest.File):
     """A YAML file with one scenario."""
 
     def collect(self) -> Iterator[ScenarioItem]:
-        from .script import ScriptError, load_script
+        from .script_file import ScriptError, load_script
 
         try:
             script = load_script(_shown(self.path, self.config))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.source import Path, Source
 
-if TYPE_CHECKING:
-    from .script import Check, Script, Sound, Step
+from .script import Check, Script, Sound, Step
 
 __all__ = ["HEADS", "check_script", "head_of", "moment_of"]
 

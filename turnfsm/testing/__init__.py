@@ -47,7 +47,8 @@ if TYPE_CHECKING:
         realtime_request,
         request_problems,
     )
-    from turnfsm.runtime.testing.script import Script, ScriptError, load_script
+    from turnfsm.runtime.testing.script import Script
+    from turnfsm.runtime.testing.script_file import ScriptError, load_script
 
 __all__ = [
     "REQUEST_FORMATS",
@@ -90,15 +91,15 @@ __all__ = [
 ]
 
 
-_SCRIPT = {"Script", "ScriptError", "load_script"}
+_HOMES = {"Script": "script", "ScriptError": "script_file", "load_script": "script_file"}
 
 
 def __getattr__(name: str) -> Any:
     # On first use: the clock needs no LiveKit, the scripted parts do.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "script" if name in _SCRIPT else "livekit"
-    return getattr(import_module(f"turnfsm.runtime.testing.{home}"), name)
+    home = import_module(f"turnfsm.runtime.testing.{_HOMES.get(name, 'livekit')}")
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:
