@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def audit(
     if output is None:
         print(printable(written))
     else:
-        write_whole(output, f"{written}\n".encode())
+        write_file(output, f"{written}\n".encode())
     raise typer.Exit(any(gate.failed_by(judged) for _, judged in found))
 
 

@@ -12,7 +12,7 @@ from turnfsm.fsm import load_flow
 from turnfsm.fsm.check.check import LIMIT, check_file
 from turnfsm.fsm.check.report import Report, as_github, as_json, as_text
 from turnfsm.fsm.check.sarif import as_sarif
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.proof import note_proved, record_of
 
 __all__ = ["check"]
@@ -62,7 +62,7 @@ def check(
     loaded, proved = (all(r.loaded for r in reports), all(r.ok for r in reports))
     if record is not None and loaded and proved:
         proofs = record_of((load_flow(name), r) for name, r in zip(flows, reports, strict=True))
-        write_whole(record, proofs.encode())
+        write_file(record, proofs.encode())
     raise typer.Exit(2 if not loaded else not proved)
 
 
@@ -80,4 +80,4 @@ def _write(report: Report, folder: Path) -> None:
         records = trace_journal(proof).to_json()
         lines = "".join(json.dumps(record) + "\n" for record in records)
         file = folder / f"{Path(report.file).stem}.{finding.code}{number}.jsonl"
-        write_whole(file, lines.encode())
+        write_file(file, lines.encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._streams import quiet_logs
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def compare(
         rows = list(play(played, _chosen(played, ids or [])))
     text = _written(played, rows, format)
     if output is not None:
-        write_whole(output, text.encode())
+        write_file(output, text.encode())
     else:
         print(text, end="")
     if format != "table" or output is not None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 
 __all__ = ["diagrams"]
 
@@ -35,7 +35,7 @@ def diagrams(
         return
     for name in stale:
         if name in files:
-            write_whole(folder / name, files[name])
+            write_file(folder / name, files[name])
         else:
             (folder / name).unlink()
     print(f"{folder}: {len(files)} files, {len(stale)} written or removed")

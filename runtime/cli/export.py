@@ -36,13 +36,13 @@ def export(
 ) -> None:
     """Write a flow for another tool: transitions, XState or Spin."""
     from turnfsm.fsm.load.loader import load_flow
-    from turnfsm.runtime.cli._files import write_whole
+    from turnfsm.runtime.cli._files import write_file
 
     text = _text(load_flow(flow), to, output)
     if output is None:
         print(text, end="")
     else:
-        write_whole(output, text.encode())
+        write_file(output, text.encode())
 
 
 def _text(flow: Flow, to: Target, output: Path | None) -> str:

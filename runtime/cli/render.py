@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 
 if TYPE_CHECKING:
     from turnfsm.fsm import Flow
@@ -57,7 +57,7 @@ def render(
     data = draw(
         loaded, format, marks=marks, theme=theme, focus=focus, overview=overview, width=width
     )
-    write_whole(output, data)
+    write_file(output, data)
 
 
 def _marks(

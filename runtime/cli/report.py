@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._streams import printable
 
 __all__ = ["report"]
@@ -50,4 +50,4 @@ def report(
     if output is None:
         print(printable(text), end="")
     else:
-        write_whole(output, text.encode())
+        write_file(output, text.encode())

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from turnfsm.fsm.errors import TurnfsmError
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 
 __all__ = ["schema"]
 
@@ -44,7 +44,7 @@ def schema(
     if check:
         _compare(path, old, new)
     elif old != new:
-        write_whole(path, new.encode())
+        write_file(path, new.encode())
         if path.is_file():
             print(f"{path} written")
 

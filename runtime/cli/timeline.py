@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli.render import Theme
 from turnfsm.runtime.cli.why import flow_of
 
@@ -37,7 +37,7 @@ def timeline(
     colors: Theme = "light" if png and theme == "auto" else theme
     run = flow_of(flow, told.header.flow)
     svg = draw(told, run, start=start, end=end, theme=colors)
-    write_whole(output, to_png(svg, width) if png else svg.encode())
+    write_file(output, to_png(svg, width) if png else svg.encode())
 
 
 def _is_png(output: Path) -> bool:

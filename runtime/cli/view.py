@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from attrs import frozen
 
-from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_file
 
 if TYPE_CHECKING:
     from turnfsm.fsm import Flow
@@ -95,7 +95,7 @@ def view(
     sound = None if audio is None else read_sound(audio)
     page = journal_page(journal, governed, sound, offset, f"{what.name}: {governed.name}")
     out = output or what.with_suffix(".html")
-    write_whole(out, page.encode())
+    write_file(out, page.encode())
     if output is None:
         print(out)
 
@@ -146,7 +146,7 @@ def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:
     if name.endswith((".yaml", ".yml")) and not Path(name).exists():
         raise TurnfsmError(f"{name}: no such file; name a flow: a shipped one or a .yaml file")
     if output is not None:
-        write_whole(output, flow_page(name).encode())
+        write_file(output, flow_page(name).encode())
         return
     from turnfsm.runtime.view.studio import FlowStudio
 
