@@ -27,7 +27,6 @@ from .agent_state import AgentState
 from .classifying import Classifiers
 from .confirming import Confirming
 from .core import Core
-from .deferred import DeferredQueue
 from .expecting import Expecting
 from .floor import Floor
 from .host import TurnHost
@@ -56,7 +55,6 @@ class Conductor:
     Args:
         session: Carries out the decisions.
         ledger: Has an entry for every tool call.
-        queue: Holds deferred work.
 
     Attributes:
         user: Takes the reports about speech and transcripts.
@@ -70,7 +68,7 @@ class Conductor:
         host: Carries out the flow's actions.
     """
 
-    def __init__(self, session: Session, ledger: Ledger, queue: DeferredQueue) -> None:
+    def __init__(self, session: Session, ledger: Ledger) -> None:
         pending = Pending(self._waits, self._offer_what_waits)
         self.log = Log(pending.moved)
         self.replies = Replies(self.log)
@@ -86,7 +84,7 @@ class Conductor:
             lambda turn, outcome, why, current: self.commits.turn_ended(
                 turn, outcome, why, current
             ),
-            queue,
+            self.log,
             lambda: session.closing,
             self._is_asked_again,
         )
@@ -195,12 +193,13 @@ class Conductor:
             self.host.resumption.post("started")
             self._core.pending.offer_soon()
 
-    def close_started(self) -> list[UserTurn]:
+    def close_started(self) -> UserTurn | None:
         """The session starts to close, and no turn is answered from now on. Posts
         `endpointing_ended` if a reply is held back, as no transcript is awaited any more.
 
         Returns:
-            The user's text that will get no answer, to be added to the conversation.
+            The user's turn that will get no answer, to be added to the conversation. None if there
+            is none, or if there is only its audio.
         """
         core = self._core
         if core.governs and self.turn.holds("output_held"):
@@ -208,7 +207,7 @@ class Conductor:
         if core.governs:
             self.tools.refuse_left()
         dropped = self.turns.drop_deferred()
-        return [turn for turn in dropped if turn.new_transcript]  # there may be only audio
+        return dropped if dropped is not None and dropped.new_transcript else None
 
     async def aclose(self) -> None:
         """The session has closed."""
@@ -298,7 +297,7 @@ class Conductor:
 
     def _waits(self) -> bool:
         host = self.host
-        waits = host.wants_reply or bool(self.turns.deferred) or host.superseded
+        waits = host.wants_reply or self.turns.deferred is not None or host.superseded
         asks = host.confirming.due or host.confirming.settled
         return self.commits.speculation_waits or waits or asks or self.turn.has_due
 
@@ -311,7 +310,7 @@ class Conductor:
         step, ask = self.floor.step, self.turn.ask
         if step is not None and self.host.superseded and ask("newer_result", step.id):
             core.post("newer_result", step.id, source="programmatic")
-        if self.turns.deferred and ask("deferred_turn") and ask("turn_committed"):
+        if self.turns.deferred is not None and ask("deferred_turn") and ask("turn_committed"):
             core.post("deferred_turn")
         if self.host.wants_reply and ask("next_reply"):
             core.post("next_reply")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Generic, Literal, TypeVar
 
 import attrs
 
-__all__ = ["Deferred", "DeferredQueue", "Kind"]
+__all__ = ["Deferred", "Kind"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -40,30 +40,3 @@ class Deferred(Generic[T_co]):
     def run(self, call: Callable[[T_co], object]) -> None:
         """Call a function with the work, in the requester's context."""
         self.context.run(call, self.work)
-
-
-class DeferredQueue:
-    """A session's deferred work, in the order of the requests."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Deferred[object]] = []
-
-    def __iter__(self) -> Iterator[Deferred[object]]:
-        return iter(tuple(self._waiting))
-
-    def add(self, what: Kind, work: T, *, owner: str, reason: str) -> Deferred[T]:
-        """Defer work, with the current context variables."""
-        deferred = Deferred(what, work, owner, reason)
-        self._waiting.append(deferred)
-        return deferred
-
-    def begun(self, deferred: Deferred[object]) -> None:
-        """The work begins, and leaves the queue."""
-        self._end(deferred, "begun")
-
-    def drop(self, deferred: Deferred[object]) -> None:
-        self._end(deferred, "dropped")
-
-    def _end(self, deferred: Deferred[object], how: Literal["begun", "dropped"]) -> None:
-        deferred.end = how
-        self._waiting.remove(deferred)

@@ -13,7 +13,6 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .conductor import Conductor
 from .custom import CustomHost
-from .deferred import DeferredQueue
 from .ports import Session
 from .vocabulary import check_vocabulary
 
@@ -61,7 +60,7 @@ def govern(
             "can play a sound; write 'say: TEXT' instead of 'audio'"
         )
     require_proof(made, proof)
-    conductor = Conductor(session, Ledger(), DeferredQueue())
+    conductor = Conductor(session, Ledger())
     host = CustomHost(made, conductor.host, session, actions, lambda: None)
     if host.left_to_agent:
         raise HostError(

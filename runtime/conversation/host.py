@@ -39,10 +39,10 @@ class TurnHost(HostFacts):
         self.sayings.replaced()
 
     def take_deferred_turn(self, event: Event) -> None:
-        """Let the agent commit the deferred turns as one."""
-        agent = self._session.activity
-        if agent is not None and self._turns.deferred:
-            self._turns.join_deferred().run(agent.take_turn)
+        """Let the agent commit the deferred turn."""
+        agent, deferred = self._session.activity, self._turns.deferred
+        if agent is not None and deferred is not None:
+            deferred.run(agent.take_turn)
 
     def defer_turn(self, event: Event) -> None:
         """Do nothing: the adapter defers the turn that it asked about."""

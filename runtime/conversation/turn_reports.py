@@ -100,8 +100,6 @@ class TurnReports:
                 self.defer(info, owner, verdict.why)
             return False
         core.turns.commit(info, owner)
-        if (agent := core.agent) is not None and agent.setup.commits_audio:
-            core.turns.take_in_deferred()
         return True
 
     def was_yes(self, info: UserTurn) -> bool:

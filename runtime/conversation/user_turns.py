@@ -8,7 +8,10 @@ from typing import Literal, get_args
 
 import attrs
 
-from .deferred import Deferred, DeferredQueue
+from turnfsm.fsm.agenda import AnswerDeferred, DeferralEnded
+from turnfsm.runtime.log import Log
+
+from .deferred import Deferred
 from .ports import Source, Speech, UserTurn
 
 __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
@@ -86,7 +89,7 @@ class UserTurns:
     Args:
         ended: Called with the turn, its outcome, the reason, and `current`: whether it is the
             latest turn.
-        queue: Holds the deferred turns.
+        log: Its agenda says whether a turn is deferred.
         closing: Says whether the session closes.
         due: Says whether another reply will answer a message of the user.
     """
@@ -94,18 +97,19 @@ class UserTurns:
     def __init__(
         self,
         ended: Callable[[Turn, Outcome, str, bool], None],
-        queue: DeferredQueue,
+        log: Log,
         closing: Callable[[], bool],
         due: Callable[[str], bool],
     ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self._ended = ended
-        self._queue = queue
+        self._log = log
         self._closing, self._due = closing, due
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[Hashable, Turn] = {}  # the task that answers each
-        self._deferred: list[Deferred[UserTurn]] = []
+        # What the framework needs to commit the turn that is deferred on the agenda
+        self._carried: Deferred[UserTurn]
         self._asked: list[Turn] = []  # turns whose replies were requested, and not heard yet
         self._failed = ("", "")  # the speech that failed last, and how
         self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
@@ -120,16 +124,12 @@ class UserTurns:
     def commit(self, info: UserTurn, owner: str) -> Turn:
         """A turn is committed.
 
-        Unless it was deferred itself, it is merged with the deferred turns: it begins with their
-        text, and one reply answers them all.
+        It is the deferred turn, or contains it: then it begins with its text.
         """
-        own = [deferred for deferred in self.deferred if deferred.work is info]
-        for deferred in own:
-            self._queue.begun(deferred)
-        if not own:
-            self._join_older(info)
-        self._count += 1
-        self._latest = turn = Turn(self._count, info, owner, deferred=bool(own))
+        deferred = self.is_deferred(info)
+        self._take_in_deferred(info)
+        self._log.add(DeferralEnded())
+        self._latest = turn = Turn(self._next(), info, owner, deferred=deferred)
         self._follow_words(turn)
         for older in self._asked:
             if older.reply_over:
@@ -157,25 +157,17 @@ class UserTurns:
                 turn.answers = message
 
     @property
-    def deferred(self) -> list[Deferred[UserTurn]]:
-        self._deferred = [deferred for deferred in self._deferred if deferred.end is None]
-        return self._deferred
+    def deferred(self) -> Deferred[UserTurn] | None:
+        """The turn that waits until it can be committed. It contains all that were deferred."""
+        return self._carried if self._log.agenda.deferred else None
 
     def is_deferred(self, info: UserTurn) -> bool:
-        return any(deferred.work is info for deferred in self.deferred)
-
-    def join_deferred(self) -> Deferred[UserTurn]:
-        """Merge the deferred turns into the latest one, with the text of all of them."""
-        *older, latest = self.deferred
-        latest.work.new_transcript = self.with_deferred("")
-        for deferred in older:
-            self._supersede(deferred)
-        return latest
+        return self.deferred is not None and self.deferred.work is info
 
     def with_deferred(self, words: str) -> str:
-        """The text of a turn that is committed now: that of the deferred turns, then its own."""
-        texts = [*(deferred.work.new_transcript for deferred in self.deferred), words]
-        return " ".join(text for text in texts if text)
+        """The text of a turn that is committed now: that of the deferred turn, then its own."""
+        before = self.deferred.work.new_transcript if self.deferred is not None else ""
+        return _joined(before, words)
 
     @property
     def reply_due(self) -> bool:
@@ -194,20 +186,16 @@ class UserTurns:
 
     def waiting(self) -> list[UserTurn]:
         """The turns whose messages are not in the conversation, in order: first those that have
-        begun, then the deferred ones."""
-        return [*self.begun(), *(deferred.work for deferred in self.deferred)]
+        begun, then the deferred one."""
+        deferred = [self.deferred.work] if self.deferred is not None else []
+        return [*self.begun(), *deferred]
 
     def defer(self, info: UserTurn, owner: str, reason: str) -> None:
-        """A turn is deferred."""
-        if all(deferred.work is not info for deferred in self.deferred):
-            added = self._queue.add("user turn", info, owner=owner, reason=reason)
-            self._deferred = [*self.deferred, added]
-
-    def take_in_deferred(self) -> None:
-        """The latest turn contains all audio, and so the deferred turns."""
-        for deferred in self.deferred:
-            self._queue.begun(deferred)
-            self.outcomes["superseded"] += 1
+        """A turn is deferred. It takes in the turn that was deferred before it."""
+        if not self.is_deferred(info):
+            self._take_in_deferred(info)
+            self._carried = Deferred("user turn", info, owner, reason)
+            self._log.add(AnswerDeferred())
 
     def follow(self, task: Hashable, items: Iterable[str]) -> None:
         """This task answers the latest turn, unless its agent is closed before.
@@ -281,9 +269,7 @@ class UserTurns:
             return
         turn.over = turn.speech is None
         if turn.unanswered:  # it supersedes itself: it is committed again
-            self.defer(
-                turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
-            )
+            self._defer_again(turn)
             self._end(turn, "superseded", "it is answered later")
         elif turn.speech is None and self.is_latest(turn):
             self._end(turn, "dropped", "no reply was generated")
@@ -298,26 +284,38 @@ class UserTurns:
             self._end(turn, "dropped", CLOSED)
         self.drop_deferred()
 
-    def drop_deferred(self) -> list[UserTurn]:
-        """Drop the deferred turns."""
-        dropped = self.deferred
-        for deferred in dropped:
-            self._count += 1
-            turn = Turn(self._count, deferred.work, deferred.owner, deferred=True)
-            self._queue.drop(deferred)
-            self._end(turn, "dropped", CLOSED, current=False)
-        return [deferred.work for deferred in dropped]
+    def drop_deferred(self) -> UserTurn | None:
+        """Drop the deferred turn, and return it."""
+        if (deferred := self.deferred) is None:
+            return None
+        deferred.end = "dropped"
+        self._log.add(DeferralEnded())
+        self._end_deferred(deferred, "dropped", CLOSED)
+        return deferred.work
 
-    def _join_older(self, info: UserTurn) -> None:
-        info.new_transcript = self.with_deferred(info.new_transcript)
-        for deferred in self.deferred:
-            self._supersede(deferred)
+    def _defer_again(self, turn: Turn) -> None:
+        if (deferred := self.deferred) is None:
+            why = "it found a handoff or a speech that cannot be interrupted"
+            self.defer(turn.info, turn.owner, why)
+        else:  # that was said after it
+            words = turn.info.new_transcript, deferred.work.new_transcript
+            deferred.work.new_transcript = _joined(*words)
 
-    def _supersede(self, deferred: Deferred[UserTurn]) -> None:
-        self._queue.begun(deferred)
+    def _take_in_deferred(self, info: UserTurn) -> None:
+        if (deferred := self.deferred) is None:
+            return
+        deferred.end = "begun"
+        if deferred.work is not info:
+            info.new_transcript = self.with_deferred(info.new_transcript)
+            self._end_deferred(deferred, "superseded", NEWER)
+
+    def _end_deferred(self, deferred: Deferred[UserTurn], outcome: Outcome, why: str) -> None:
+        turn = Turn(self._next(), deferred.work, deferred.owner, deferred=True)
+        self._end(turn, outcome, why, current=False)
+
+    def _next(self) -> int:
         self._count += 1
-        turn = Turn(self._count, deferred.work, deferred.owner, deferred=True)
-        self._end(turn, "superseded", NEWER, current=False)
+        return self._count
 
     def _follow_words(self, turn: Turn) -> None:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
@@ -338,7 +336,7 @@ class UserTurns:
                 self._reply_over(turn, speech)
 
     def _reply_over(self, turn: Turn, speech: Speech) -> None:
-        if self.deferred or not self.is_latest(turn):
+        if self.deferred is not None or not self.is_latest(turn):
             self._end(turn, "superseded", NEWER)
         elif turn.failure:
             self._end(turn, "dropped", turn.failure)
@@ -356,3 +354,7 @@ class UserTurns:
         self._asked = [other for other in self._asked if other is not turn]
         self.outcomes[outcome] += 1
         self._ended(turn, outcome, why, self.is_latest(turn) if current is None else current)
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(text for text in texts if text)

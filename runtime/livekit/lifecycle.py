@@ -10,7 +10,7 @@ from typing import Any
 from livekit.agents.voice.run_result import RunResult
 
 from turnfsm.fsm.load import load_shipped
-from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
+from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.pump import Event
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -23,18 +23,16 @@ logger = logging.getLogger("turnfsm")
 
 class SessionLifecycle:
     """The host of the session's own flow. Its methods implement the actions and host facts of the
-    same names."""
+    same names.
 
-    def __init__(
-        self,
-        session: GovernedSession[Any],
-        deferred: DeferredQueue,
-        timers: Mapping[str, float],
-    ) -> None:
+    Attributes:
+        waiting: The run that waits until the agents are settled.
+    """
+
+    def __init__(self, session: GovernedSession[Any], timers: Mapping[str, float]) -> None:
         self._session = session
         self._run: GovernedRun | None = None
-        self._deferred = deferred
-        self._waits: Deferred[dict[str, Any]] | None = None
+        self.waiting: Deferred[dict[str, Any]] | None = None
         self._reported: object = None  # agent_position, when report_unsettled gave up the wait
         self.runtime = TurnRuntime(load_shipped("session"), self, timers=timers)
         self.timers = {**self.runtime.flow.timers, **timers}
@@ -86,7 +84,7 @@ class SessionLifecycle:
         self._run = GovernedRun.adopt(result, self.run_progressed)
         self._run.when_done(self._ended)
         agent, why = self._session.current_agent.label, "a handoff or an `on_enter` is in progress"
-        self._waits = self._deferred.add("run", reply, owner=agent, reason=why)
+        self.waiting = Deferred("run", reply, agent, why)
         self._post("run_requested")
         return result
 
@@ -109,17 +107,16 @@ class SessionLifecycle:
 
     def run_waiting(self) -> bool:
         """A run waits until the agents are settled."""
-        return self._waits is not None
+        return self.waiting is not None
 
     # -- actions
 
     def begin_run(self, event: Event) -> None:
         """Generate the reply of the run."""
-        run, waits = self._run, self._waits
+        run, waits = self._run, self.waiting
         if run is None or waits is None:
             return
-        self._waits = None
-        self._deferred.begun(waits)
+        self.waiting, waits.end = None, "begun"
         try:
             waits.run(lambda reply: self._session.begin_run(run, **reply))
         except Exception as error:
@@ -176,6 +173,5 @@ class SessionLifecycle:
             self._post("run_ended")
 
     def _drop(self) -> None:
-        if self._waits is not None:
-            self._deferred.drop(self._waits)
-            self._waits = None
+        if self.waiting is not None:
+            self.waiting.end, self.waiting = "dropped", None

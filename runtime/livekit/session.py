@@ -21,7 +21,7 @@ from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
-from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
+from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
@@ -222,22 +222,22 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         yet; `queued`, the turn waits for the floor.
         """
         turns = self._conductor.turns
-        waiting = {"asked": turns.asked, "queued": len(turns.deferred)}
+        waiting = {"asked": turns.asked, "queued": int(turns.deferred is not None)}
         return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, **waiting}
 
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]:
-        """The deferred work, in the order of the requests.
+        """The deferred work: a run, the deferred user turn, then results on the agenda.
 
-        A run and deferred user turns come first, then results on the agenda. Each begins with the
-        context variables of the task that requested it.
+        Each begins with the context variables of the task that requested it.
         """
+        first = self._life.waiting, self._conductor.turns.deferred
         why = "the user interrupted before the result had come"
         pending = (
             Deferred("next reply", call.id, owner=call.name, reason=why, context=call.context)
             for call in self._conductor.tools.pending
         )
-        return *self._deferred, *pending
+        return *(one for one in first if one is not None), *pending
 
     @overload
     async def start(
@@ -412,10 +412,9 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         return None if self.activity is None else parameters_of(self.activity.tool(tool))
 
     def _begin(self) -> None:
-        self._deferred = DeferredQueue()
         self.tuner = Tuner(self)
-        self._life = SessionLifecycle(self, self._deferred, self._seconds.session)
-        self._conductor = Conductor(self, self.ledger, self._deferred)
+        self._life = SessionLifecycle(self, self._seconds.session)
+        self._conductor = Conductor(self, self.ledger)
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, self._agent_now
         )

@@ -61,7 +61,7 @@ class Hearing:
     @property
     def turn_waits(self) -> bool:
         """A turn is complete, but cannot be answered now. Its text stays in Pipecat's turn."""
-        return bool(self._conductor.turns.deferred)
+        return self._conductor.turns.deferred is not None
 
     @property
     def uncommitted(self) -> str:
@@ -159,7 +159,7 @@ class Hearing:
         taken = commit_turn(conductor, OWNER, turn)
         if taken:
             self.committed = turn
-        self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)
+        self.ignored = not taken and not conductor.turns.is_deferred(turn)
         conductor.user.endpointing_finished(cancelled=False)
         return taken
 

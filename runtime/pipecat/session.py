@@ -12,7 +12,6 @@ from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
-from turnfsm.runtime.conversation.deferred import DeferredQueue
 from turnfsm.runtime.conversation.ports import Report, Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
@@ -68,7 +67,7 @@ class PipecatSession(PipecatBackchannels):
         # A transcript interrupts if a start strategy has proposed that.
         settings = Settings({**flow.timers, **timers}, min_words=1)
         self.agent = PipecatAgent(settings, tap, take, on_report)
-        self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger, DeferredQueue())
+        self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger)
         self.hearing = self.agent.hearing = Hearing(self.conductor)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)
         self.left_over = host.left_to_agent

@@ -51,7 +51,11 @@ def test_deferred_turns_are_one_turn(second: str) -> None:
     stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
     stage.at(2.6, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
     stage.at(4.6, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
+    deferred: list[bool] = []
+    for tenth in range(5, 110):
+        stage.at(tenth / 10, lambda s: deferred.append(_is_deferred(s.session)))
     outcome = stage.run(12.0)
+    assert deferred.count(True) in range(35, 45)
     asked = f"what about tomorrow {second}".strip()
     assert [asked] == HEARD, outcome.timeline()
     assert [request.shown[-1].text for request in outcome.requests] == [asked]
@@ -59,6 +63,14 @@ def test_deferred_turns_are_one_turn(second: str) -> None:
     session: Any = stage.session
     ended = {how: count for how, count in session.user_turns.items() if count}
     assert ended == {"replied": 1, "superseded": 1} if second else {"replied": 1}
+
+
+def _is_deferred(session: Any) -> bool:
+    """By the flow, the agenda, and what the session shows, which must agree."""
+    shown = [waits.what for waits in session.deferred]
+    said = session.turn.holds("turn_deferred"), session._conductor.log.agenda.deferred
+    assert said == (shown == ["user turn"],) * 2
+    return said[0]
 
 
 def test_a_commit_without_words_in_a_handoff_skips_nothing() -> None:
@@ -178,3 +190,33 @@ def test_a_deferred_turn_is_answered_although_a_commit_for_a_noise_gets_no_words
     heard = outcome.heard_saying("It rains.")
     assert heard is not None, outcome.timeline()
     assert heard.start < commits + 2.7
+
+
+class _Pensive(_Notes):
+    """Its hook takes long."""
+
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        await asyncio.sleep(3.0)
+
+
+def test_a_turn_that_a_handoff_overtakes_comes_before_the_turn_that_was_deferred_meanwhile() -> (
+    None
+):
+    """The agent still thinks about the first turn when it is replaced. The second turn ends during
+    the handoff. The next agent is asked about both, in the order in which they were said."""
+    HEARD.clear()
+    user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9, stt_delay=0.1)
+    user.says("and on Sunday", at=3.2, duration=0.6, stt_delay=0.1)
+    stage = Stage(
+        hearing_session,
+        user=user,
+        agent=_Pensive,
+        tts=ScriptedTTS(durations={NOTICE: 5.0}),
+        turn_handling={"turn_detection": "manual"},
+    )
+    stage.at(2.2, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
+    stage.at(2.6, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    stage.at(2.9, lambda s: s.session.update_agent(_Notes()))
+    stage.at(4.2, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
+    outcome = stage.run(16.0)
+    assert HEARD == ["what about tomorrow and on Sunday"], outcome.timeline()

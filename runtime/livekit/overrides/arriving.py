@@ -62,7 +62,7 @@ class ArrivingActivity(LeavingActivity):
             [item for item in recognised if item and conversation.get_by_id(item.id) is None]
         )
         await super()._start_session(**how)
-        if model is not None and self.commits_audio and self._conductor.turns.deferred:
+        if model is not None and self.commits_audio and self._conductor.turns.deferred is not None:
             self.decide_within(VOICE)  # the user may still speak
         known = {item.id for item in conversation.items}
         if lost := [] if model is not None else [id for id in skipped if id not in known]:

@@ -73,7 +73,7 @@ class RealtimeActivity(AnsweringActivity):
 
     def _governed(self, model: llm.RealtimeSession[Any]) -> Any:
         sync = ChatContextSync(model, self.session.history.get_by_id, self)
-        return GovernedModel(model, sync, lambda: bool(self._conductor.turns.deferred))
+        return GovernedModel(model, sync, lambda: self._conductor.turns.deferred is not None)
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)

@@ -139,7 +139,7 @@ class GovernedSession(AgentSession[Userdata_T]):
     async def _aclose_locked(self, **how: Any) -> None:
         self._conductor.outages.closing(closed_by(how["reason"], how["error"]))
         self._life.closing()
-        for turn in self._conductor.close_started():
+        if (turn := self._conductor.close_started()) is not None:
             self.add_words(turn)
         limit = None
         try:
