@@ -41,6 +41,7 @@ from .source import Source
 
 __all__ = [
     "NEVER",
+    "OUTAGE_TIMERS",
     "Action",
     "AgentState",
     "Always",
@@ -71,6 +72,9 @@ __all__ = [
     "in_words",
     "yaml_name",
 ]
+
+OUTAGE_TIMERS: Names = ("audio_limit", "transcript_limit")
+"""The timers of the flow `outages`, which runs beside a flow of kind `turn`."""
 
 
 @attrs.frozen
@@ -215,6 +219,11 @@ class Flow:
     def requests(self) -> Names:
         """The triggers that are requests."""
         return tuple(name for name, body in self.triggers.items() if body.kind == "request")
+
+    @property
+    def settable(self) -> Names:
+        """The timers to which a file that extends the flow, or a session, may give seconds."""
+        return (*self.timers, *(OUTAGE_TIMERS if self.kind == "turn" else ()))
 
     def limited(self, limits: str) -> Mapping[str, float]:
         """The seconds that a set of limits gives to the timers that are `NEVER`."""

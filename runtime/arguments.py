@@ -41,8 +41,8 @@ def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, fl
             f"timers is {_shown(timers)}; give timers and seconds: timers={{'settle': 0.5}}"
         )
     for name, seconds in timers.items():
-        if name not in flow.timers:
-            raise UnknownName("timer", name, flow.name, flow.timers)
+        if name not in flow.settable:
+            raise UnknownName("timer", name, flow.name, flow.settable)
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if not number or not (0 < seconds < _LONGEST or seconds == NEVER):
             raise TurnfsmError(

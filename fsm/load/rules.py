@@ -11,7 +11,7 @@ from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.expect import problems_of
-from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
+from turnfsm.fsm.flow import NEVER, OUTAGE_TIMERS, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.sound import read_sound
 from turnfsm.fsm.source import Path, Source
 
@@ -94,6 +94,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _actions,
         _triggers,
         _timers,
+        _outages,
         _limits,
         _bounds,
         _scopes,
@@ -218,10 +219,20 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
         path: Path = ("timers", name)
         yield from _range(path, name, seconds, source)
         # A variant that removes a state need not remove the state's timers.
-        if name not in used and not source.inherited(path):
+        elsewhere = flow.kind == "turn" and name in OUTAGE_TIMERS
+        if not (name in used or elsewhere or source.inherited(path)):
             remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
             message = f"timer {quoted(name)} is used by no state"
             yield source.at_key(path, message, remedy, code="unused")
+
+
+def _outages(flow: Flow, source: Source) -> Iterator[Finding]:
+    limit, wait = flow.timers.get("transcript_limit"), flow.timers.get("false_interruption")
+    if flow.kind == "turn" and limit is not None and wait is not None and limit <= wait:
+        path: Path = ("timers", "transcript_limit")
+        message = f"a transcript is awaited for {wait:g} s (false_interruption)"
+        remedy = f"write more than {wait:g} s: it is missing only after that"
+        yield source.at(path, message, remedy, code="range")
 
 
 def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:

@@ -338,7 +338,7 @@ def _outages(figures: Figures) -> Iterator[tuple[str, str]]:
             case VoiceUnrecognised() as voice if voice.long:
                 count["speech of at least 1 s has no transcript"] += 1
             case AudioStopped():
-                count["no audio of the user for at least 5 s"] += 1
+                count["the user's audio stopped"] += 1
             case Closed() as close:
                 closed[str(close)] += 1
     yield from ((what, str(times)) for what, times in count.items())

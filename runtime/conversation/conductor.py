@@ -129,12 +129,7 @@ class Conductor:
         self.speech = SpeechReports(self._core, self.user, self.objections, self.agent_state)
         self.requests = RequestReports(self._core)
         self.realtime = RealtimeReports(self._core, self.user, self.objections)
-        self.outages = Outages(
-            self._outage,
-            lambda: self.turn.now,
-            lambda: session.settings.expects_audio,
-            self.turns.fail,
-        )
+        self.outages = Outages(session, self._outage, lambda: self.turn.now, self.turns.fail)
         self._started = False
 
     @property
@@ -242,6 +237,8 @@ class Conductor:
         """The application has turned the microphone on or off. Posts nothing; requests that wait
         for the push-to-talk button are tried again."""
         self.host.button_moved(pressed=on)
+        if on:
+            self.outages.post("microphone_on")
         self._core.pending.moved()
 
     def commit_requested(self) -> None:

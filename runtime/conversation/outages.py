@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from turnfsm.fsm.journal import (
@@ -13,58 +12,51 @@ from turnfsm.fsm.journal import (
     SessionEvent,
     VoiceUnrecognised,
 )
+from turnfsm.fsm.load import load_shipped
+from turnfsm.runtime.event import Event
+from turnfsm.runtime.turn import TurnRuntime
 
-__all__ = ["AUDIO_LIMIT", "TRANSCRIPT_LIMIT", "Outages"]
+from .ports import Session
 
-AUDIO_LIMIT = 5.0
-"""Seconds without a user audio frame after which the audio counts as stopped."""
-
-TRANSCRIPT_LIMIT = 3.0
-"""Seconds after the end of speech within which a transcript should arrive."""
+__all__ = ["Outages"]
 
 
 class Outages:
-    """Records failures of a session, and watches for missing audio and transcripts.
+    """Records failures of a session, and is the host of `specs/outages.yaml`.
+
+    Its methods implement the actions and host facts of the same names.
 
     Args:
+        session: Has the seconds of the timers, and says whether audio is expected.
         record: Records an event.
         now: Returns the journal's time in seconds.
-        expects_audio: Whether there is a microphone, and it is on.
         given_up: Called with a speech's id and a sentence if a component that it needs has failed
             for good.
     """
 
     def __init__(
         self,
+        session: Session,
         record: Callable[[SessionEvent], None],
         now: Callable[[], float],
-        expects_audio: Callable[[], bool],
         given_up: Callable[[str, str], None],
     ) -> None:
-        self._record, self._now, self._expects_audio = record, now, expects_audio
+        self._session, self._record, self._now = session, record, now
         self._given_up = given_up
         self._closed: Closed | None = None
-        self._clock: Callable[[], float]  # called for each frame
-        self._frame_at = 0.0  # by this clock
-        self._stopped = False
-        self._look: asyncio.TimerHandle | None = None
-        self._voice: tuple[float, float] | None = None  # since when speech has had no transcript
-        self._voice_at: float | None = None  # the start of the current speech
-        self._until = 0.0
-        self._due: asyncio.TimerHandle | None = None
+        flow, given = load_shipped("outages"), session.settings.timers
+        self._seconds = {name: given.get(name, seconds) for name, seconds in flow.timers.items()}
+        self._runtime = TurnRuntime(flow, self, timers=self._seconds, maxlen=1)
+        self._voice_at = 0.0  # when the latest voice began
+        self._since = self._until = self._longest = 0.0  # what has no transcript
 
     def start(self) -> None:
         """The session has started."""
-        self._clock = asyncio.get_running_loop().time
-        self._frame_at = self._clock()
-        self._look_later()
+        self._runtime.start()
 
     def end(self) -> None:
         """The session has closed, and its recording is complete."""
-        for timer in (self._look, self._due):
-            if timer is not None:
-                timer.cancel()
-        self._look = self._due = None
+        self._runtime.close()
         if self._closed is not None:
             self._record(self._closed)
 
@@ -80,57 +72,40 @@ class Outages:
         """The session starts to close. The last record of the journal says why."""
         self._closed = closed
 
-    # -- audio
-
-    def frame_received(self) -> None:
-        """A frame of the user's audio has arrived."""
-        self._frame_at = self._clock()
-        if self._stopped:
-            self._stopped = False
-            self._record(AudioResumed())
-
-    def _look_later(self) -> None:
-        left = self._frame_at + AUDIO_LIMIT - self._clock()
-        wait = AUDIO_LIMIT if self._stopped else max(0.1, left)
-        self._look = asyncio.get_running_loop().call_later(wait, self._look_for_audio)
-
-    def _look_for_audio(self) -> None:
-        if not self._expects_audio():
-            self._frame_at = self._clock()  # the time counts from when audio is expected again
-        elif not self._stopped and (silent := self._clock() - self._frame_at) >= AUDIO_LIMIT:
-            self._stopped = True
-            self._record(AudioStopped(since=round(self._now() - silent, 3)))
-        self._look_later()
-
-    # -- transcripts
-
     def voice_started(self) -> None:
         """The VAD detects speech, and a transcript should follow."""
         self._voice_at = self._now()
-        self._voice = self._voice or (self._voice_at, 0.0)
+        if self._runtime.state == "settled":
+            self._since, self._longest = self._voice_at, 0.0
+        self.post("voice_started")
 
     def voice_ended(self) -> None:
         """Speech has ended."""
-        if self._voice_at is None or self._voice is None:
-            return
         self._until = self._now()
-        since, longest = self._voice
-        self._voice = since, max(longest, self._until - self._voice_at)
-        self._voice_at = None
-        if self._due is None:
-            self._due = asyncio.get_running_loop().call_later(TRANSCRIPT_LIMIT, self._is_missing)
+        self._longest = max(self._longest, self._until - self._voice_at)
+        self.post("voice_ended")
 
-    def transcript_received(self) -> None:
-        """A transcript has arrived, interim or final."""
-        self._voice = None
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
+    def post(self, event: str) -> None:
+        """Report any other event of the flow."""
+        if not self._runtime.closed:
+            self._runtime.post(event)
 
-    def _is_missing(self) -> None:
-        self._due = None
-        if self._voice is None:
-            return
-        (since, longest), self._voice = self._voice, None
-        told = (round(seconds, 3) for seconds in (since, self._until, longest))
-        self._record(VoiceUnrecognised(*told))
+    # -- the flow
+
+    def audio_expected(self) -> bool:
+        """There is a microphone, and it is on."""
+        return self._session.settings.expects_audio
+
+    def report_audio_stopped(self, event: Event) -> None:
+        """Record that no audio of the user arrives."""
+        since = self._now() - self._seconds["audio_limit"]
+        self._record(AudioStopped(round(since, 3)))
+
+    def report_audio_resumed(self, event: Event) -> None:
+        """Record that audio arrives again."""
+        self._record(AudioResumed())
+
+    def report_no_transcript(self, event: Event) -> None:
+        """Record that speech got no transcript."""
+        told = self._since, self._until, self._longest
+        self._record(VoiceUnrecognised(*(round(seconds, 3) for seconds in told)))

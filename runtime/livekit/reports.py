@@ -61,7 +61,7 @@ class Reports:
             if (failure := failure_of(arg.error)) is not None:
                 self._conductor.outages.failed(failure)
         elif event == "user_input_transcribed" and arg.transcript:
-            self._conductor.outages.transcript_received()
+            self._conductor.outages.post("transcript_received")
         elif event == "tool_execution_updated":
             self._hear_of_call(arg.update)
         elif event == "speech_created" and arg.source == "generate_reply" and arg.user_initiated:

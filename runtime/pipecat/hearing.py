@@ -100,7 +100,7 @@ class Hearing:
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
-        self._conductor.outages.transcript_received()
+        self._conductor.outages.post("transcript_received")
         self._conductor.user.transcript_received(" ".join([*self._words, text]), final=final)
         if not final:
             self._conductor.utterance.post("interim_transcript")

@@ -68,8 +68,8 @@ def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[F
             yield from _check_names(check, flow, source, ("expect", i))
     if isinstance(flow, Flow):
         for name in script.timers:
-            if name not in flow.timers:
-                yield _unknown(source.at_key, ("timers", name), "timer", name, flow.timers)
+            if name not in flow.settable:
+                yield _unknown(source.at_key, ("timers", name), "timer", name, flow.settable)
 
 
 def _check_seconds(script: Script, source: Source) -> Iterator[Finding]:

@@ -324,7 +324,9 @@ def test_each_variant_is_played_here() -> None:
     """A flow that is shipped is also run."""
     played = {"half_duplex", "uninterruptible", "push_to_talk", "speech_to_speech"}
     played |= {"overlap", "duplex"}  # in test_overlap.py and test_duplex.py
-    assert {"turn", "session", "tool_call", "resume", "utterance"} | played == {*shipped_flows()}
+    assert {"turn", "session", "tool_call", "resume", "utterance", "outages"} | played == {
+        *shipped_flows()
+    }
 
 
 @pytest.mark.parametrize("name", ["session", "utterance"])

@@ -70,6 +70,29 @@ def test_missing_audio_is_said_once_until_it_comes_again() -> None:
     assert starts == pytest.approx([6.0, 25.0], abs=0.7)
 
 
+@pytest.mark.parametrize("by", ["flow", "session"])
+def test_the_waits_can_be_set(by: str) -> None:
+    """In a flow, or as an argument of the session."""
+    seconds = {"transcript_limit": 2.5, "audio_limit": 2.0}
+    more = f"timers: {seconds}\n".replace("'", "") if by == "flow" else ""
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5).drops_out(at=10.0, duration=6.0)
+    session = partial(TurnSession, flow=flow_of(more=more), timers=seconds if not more else None)
+    outcome = run(Stage(session, user=user, llm=ScriptedLLM(otherwise="Yes?")), 20.0)
+    assert heard(outcome) == [AGAIN, DEAF], outcome.timeline()
+    starts = [one.start for one in outcome.heard]
+    assert starts == pytest.approx([2.75 + 2.5, 12.0], abs=0.2)
+
+
+def test_audio_is_missed_only_as_long_as_the_microphone_is_on() -> None:
+    """It is turned on while no audio comes."""
+    user = ScriptedUser().drops_out(at=1.0, duration=30.0)
+    stage = Stage(partial(TurnSession, flow=flow_of()), user=user, llm=ScriptedLLM())
+    stage.at(0.5, lambda s: s.session.input.set_audio_enabled(False))
+    stage.at(9.0, lambda s: s.session.input.set_audio_enabled(True))
+    outcome = stage.run(20.0)
+    assert [one.start for one in outcome.heard] == pytest.approx([14.0], abs=0.3)
+
+
 def test_without_no_audio_nothing_is_said_about_missing_audio() -> None:
     user = ScriptedUser().drops_out(at=1.0, duration=12.0)
     assert heard(play(user, 20.0, flow_of(f"{{say: {AGAIN}}}"))) == []

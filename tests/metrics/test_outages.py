@@ -184,7 +184,7 @@ def test_a_line_that_carries_no_audio(told: Play) -> None:
     user = ScriptedUser().drops_out(at=3.0, duration=9.0).says("are you there", at=13.0)
     call = told(stage(user))
     assert "no_audio: no audio of the user has come since 3.0" in call.why
-    assert "no audio of the user for at least 5 s" in call.by("report")
+    assert "the user's audio stopped" in call.by("report")
     assert call.log[:2] == ["no audio of the user since 3.00 s", "audio of the user comes again"]
     assert "0 findings" in call.by("audit")  # somebody may have muted themselves
 

@@ -154,7 +154,7 @@ class HearingActivity(ArrivingActivity):
     # -- the user
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
-        self._conductor.outages.frame_received()
+        self._conductor.outages.post("frame_received")
         if self._judge is not None:
             self._judge.heard(frame)
         speech: Any = self._current_speech  # it has the floor, so it is governed

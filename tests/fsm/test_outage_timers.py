@@ -1,0 +1,30 @@
+"""A flow of kind `turn` may set the timers of the flow `outages`, which runs beside it."""
+
+from __future__ import annotations
+
+from turnfsm import load_flow, parse_flow
+from turnfsm.fsm.flow import OUTAGE_TIMERS
+
+
+def test_they_are_those_of_the_shipped_flow() -> None:
+    assert {*load_flow("outages").timers} == {*OUTAGE_TIMERS}
+
+
+def test_a_flow_that_extends_turn_sets_them_without_a_state_that_has_them() -> None:
+    text = "{flow: mine, extends: turn, timers: {audio_limit: 8.0, transcript_limit: never}}"
+    flow, findings = parse_flow(text)
+    assert flow is not None
+    assert not findings
+    assert flow.timers["audio_limit"] == 8.0
+
+
+def test_another_flow_does_not() -> None:
+    text = "{flow: door, initial: shut, timers: {audio_limit: 8.0}, states: {shut: {}}}"
+    _, (finding,) = parse_flow(text)
+    assert finding.message == "timer 'audio_limit' is used by no state"
+
+
+def test_a_transcript_is_not_missing_as_long_as_it_is_awaited() -> None:
+    text = "{flow: mine, extends: turn, timers: {transcript_limit: 1.0}}"
+    _, (finding,) = parse_flow(text)
+    assert finding.message == "a transcript is awaited for 2 s (false_interruption)"
