@@ -299,6 +299,12 @@ class Tools:
         "earlier one: that has no effect any more, and its result is not delivered.",
         factory=dict,
     )
+    objection_limit: Seconds = doc(
+        "Seconds that a tool waits at most until it is known whether the user objects, as their "
+        "voice may go on without a transcript. `never`: as long as the user is heard. The timer "
+        "pause_limit ends the wait, too.",
+        default=Seconds(10.0),
+    )
 
 
 @attrs.frozen

@@ -95,6 +95,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _triggers,
         _timers,
         _outages,
+        _tools,
         _limits,
         _bounds,
         _scopes,
@@ -224,6 +225,11 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
             remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
             message = f"timer {quoted(name)} is used by no state"
             yield source.at_key(path, message, remedy, code="unused")
+
+
+def _tools(flow: Flow, source: Source) -> Iterator[Finding]:
+    path: Path = ("tools", "objection_limit")
+    yield from _range(path, "objection_limit", flow.tools.objection_limit, source)
 
 
 def _outages(flow: Flow, source: Source) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.turn import TurnRuntime
 
 from .host import TurnHost
@@ -16,9 +17,6 @@ from .tool_calls import ToolCalls
 __all__ = ["Objections"]
 
 logger = logging.getLogger("turnfsm")
-
-WORDLESS_LIMIT = 10.0
-"""How long, in seconds, a tool waits for a user whose turn does not end."""
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
@@ -48,20 +46,19 @@ class Objections:
     async def known(self, call: ToolCall, wait: str) -> None:
         """Wait until it is known whether the user objects.
 
-        Posts `proceed` when it is known. The tool waits for ten seconds at most, or `pause_limit`
-        if that is shorter, since speech may continue without a transcript.
+        Posts `proceed` when it is known. The tool waits for the flow's `objection_limit` at most,
+        or `pause_limit` if that is shorter, since speech may continue without a transcript.
 
         Args:
             wait: The request of `specs/tool_call.yaml` that asks whether the tool must wait.
         """
         if not call.ask(wait) or self._may_proceed():
             return
-        limit = min(
-            self._session.settings.timers.get("pause_limit", WORDLESS_LIMIT), WORDLESS_LIMIT
-        )
+        limit: float = self.turn.flow.tools.objection_limit
+        limit = min(limit, self._session.settings.timers.get("pause_limit", limit))
         call.waits = True
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(None if limit == NEVER else limit):
                 await self._until(lambda: not call.ask(wait) or self._may_proceed())
         except TimeoutError:
             logger.warning("tool %s (%s) stops waiting for the user", call.name, call.id)

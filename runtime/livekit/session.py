@@ -17,6 +17,7 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
 from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.journal import Closed
+from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
@@ -200,8 +201,10 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
 
     @property
     def timers(self) -> Mapping[str, float]:
-        """The seconds of the timers in this session: of its flow, and of the flow `session`."""
-        return {**self._life.timers, **self._flow.timers, **self._timers}
+        """The seconds of the timers in this session: of its flow, and of the flows `session` and
+        `outages`."""
+        outages = load_shipped("outages").timers
+        return {**self._life.timers, **outages, **self._flow.timers, **self._timers}
 
     def follow_options(self) -> None:
         """Read the option ``false_interruption_timeout`` again, as LiveKit does at each use."""

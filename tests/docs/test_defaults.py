@@ -123,7 +123,7 @@ def test_a_decorator_marks_the_tool(code: str) -> None:
 
 def test_the_seconds_are_those_of_the_flow() -> None:
     """Of each timer that a switch names."""
-    timers = load_flow("turn").timers
+    timers = {**load_flow("outages").timers, **load_flow("turn").timers}
     for row in ROWS:
         for name in re.findall(r"timers: {(\w+): ", row[2]):
             assert in_words(timers[name]) in row[1] + row[2], row

@@ -217,11 +217,18 @@ def test_a_close_is_no_objection(session: Any) -> None:
     assert clerk.hung_up_at is not None
 
 
-def test_a_voice_without_words_is_not_waited_for_forever() -> None:
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"timers": {"pause_limit": 3.0}},
+        {"flow": parsed("{flow: mine, extends: turn, tools: {objection_limit: 3.0}}")},
+    ],
+    ids=["pause_limit", "objection_limit"],
+)
+def test_a_voice_without_words_is_not_waited_for_forever(limit: dict[str, Any]) -> None:
     """The goodbye is cut at its start; the sound goes on for eight seconds."""
     clerk = Clerk()
-    limits = {"pause_limit": 3.0}
-    stage = _stage("that is all", "", 0.0, clerk, timers=limits, can_pause=False)
+    stage = _stage("that is all", "", 0.0, clerk, **limit, can_pause=False)
     stage.user.makes_noise(at=2.5, duration=8.0)
     outcome = stage.run(11.0)
     assert clerk.hung_up_at is not None

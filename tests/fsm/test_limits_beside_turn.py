@@ -1,9 +1,9 @@
-"""A flow of kind `turn` may set the timers of the flow `outages`, which runs beside it."""
+"""What a flow of kind `turn` may set for what runs beside it: the flow `outages`, and tools."""
 
 from __future__ import annotations
 
 from turnfsm import load_flow, parse_flow
-from turnfsm.fsm.flow import OUTAGE_TIMERS
+from turnfsm.fsm.flow import NEVER, OUTAGE_TIMERS
 
 
 def test_they_are_those_of_the_shipped_flow() -> None:
@@ -28,3 +28,11 @@ def test_a_transcript_is_not_missing_as_long_as_it_is_awaited() -> None:
     text = "{flow: mine, extends: turn, timers: {transcript_limit: 1.0}}"
     _, (finding,) = parse_flow(text)
     assert finding.message == "a transcript is awaited for 2 s (false_interruption)"
+
+
+def test_a_tool_waits_for_an_objection_for_some_seconds_or_without_a_limit() -> None:
+    flow, _ = parse_flow("{flow: mine, extends: turn, tools: {objection_limit: never}}")
+    assert flow is not None
+    assert flow.tools.objection_limit == NEVER
+    _, (finding,) = parse_flow("{flow: mine, extends: turn, tools: {objection_limit: 0}}")
+    assert finding.message == "timer 'objection_limit' takes 0 s"
