@@ -8,6 +8,7 @@ figures that tau2-bench gives for the recorded simulations in its repository.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean
 
 import attrs
 
@@ -180,9 +181,7 @@ def _count_responses(
         answer = next((a for a in agents if a.start >= turn.end), None)
         again = turns[n + 1] if n + 1 < len(turns) else None
         if answer is not None and (again is None or answer.start <= again.start):
-            # summed like the reference, for equality to the last digit
-            ended = turn.start * TICK + (turn.end - turn.start) * TICK
-            tally.latencies.append(answer.start * TICK - ended)
+            tally.latencies.append((answer.start - turn.end) * TICK)
         elif again is not None:
             tally.unanswered += 1
 
@@ -247,8 +246,7 @@ def _rates(tally: _Tally) -> Panel:
     }
 
     def ignored(kind: str) -> float | None:
-        # one minus the error rate, for equality with the reference to the last digit
-        return 1.0 - tally.wrong.get(kind, 0) / totals[kind] if totals[kind] else None
+        return tally.right.get(kind, 0) / totals[kind] if totals[kind] else None
 
     return Panel(
         response_latency=_mean(tally.latencies),
@@ -271,27 +269,4 @@ def _rates(tally: _Tally) -> Panel:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return _sum(values) / len(values) if values else None
-
-
-def _sum(values: Sequence[float]) -> float:
-    """Pairwise summation in NumPy's order, for equality to the last digit."""
-    if len(values) < 8:
-        total = 0.0
-        for value in values:
-            total += value
-        return total
-    if len(values) <= 128:
-        whole = len(values) - len(values) % 8
-        lanes = list(values[:8])
-        for n in range(8, whole):
-            lanes[n % 8] += values[n]
-        total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + (
-            (lanes[4] + lanes[5]) + (lanes[6] + lanes[7])
-        )
-        for value in values[whole:]:
-            total += value
-        return total
-    half = len(values) // 2
-    half -= half % 8
-    return _sum(values[:half]) + _sum(values[half:])
+    return fmean(values) if values else None

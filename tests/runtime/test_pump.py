@@ -325,7 +325,7 @@ def test_a_program_lives_as_long_as_somebody_holds_it() -> None:
 
 
 def test_a_burst_of_posts_loses_none() -> None:
-    """The journal stays bounded and no post is lost. `python -m bench size` posts a million."""
+    """The journal stays bounded and no post is lost."""
     turn = runtime(maxlen=1000)
     post = turn.post
     for _ in range(50_000):
