@@ -111,7 +111,7 @@ class Reports:
             context = running_call(self._session, call.call_id)
             if context is not None and tools.get(call.call_id) is None:
                 speech = govern(context.speech_handle, self._conductor)
-                agent = activity_of(context)
+                agent: Any = activity_of(self._session, call.call_id) or self._conductor.agent
                 tool = agent.tool(call.name) if agent is not None else None
                 tools.started(call.call_id, call.name, call.arguments, speech, agent, tool)
                 self._stop_unless_confirmed(call.call_id)

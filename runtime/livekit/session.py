@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
+from weakref import WeakKeyDictionary
 
 from livekit import rtc
 from livekit.agents import NOT_GIVEN, Agent
 from livekit.agents.types import NotGivenOr
+from livekit.agents.utils import is_given
 from livekit.agents.voice.agent_session import Run_T, Userdata_T
 from livekit.agents.voice.events import EventTypes
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
@@ -173,6 +175,8 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         super().__init__(**options)
         interruption = cast(MutableMapping[str, Any], self.options.interruption)
         let_flow_hear(self._flow, options, interruption)
+        self.inline_tasks = WeakKeyDictionary()
+        self.vad_given = is_given(options.get("vad", NOT_GIVEN))
         self._resumes_after = self.options.interruption["false_interruption_timeout"]
         self._seconds = Seconds.of(self._flow, limits, timers)
         self._timers = self._seconds.turn(options, self._resumes_after)
@@ -286,7 +290,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             if self._keeping is not None:
                 await self._keeping.aclose()
             raise
-        if self.started and self.activity is None:
+        if self.activity is None and not self.closing:
             await self.aclose()
             raise UnsupportedLiveKit(
                 "this livekit-agents does not let turnfsm govern its turns; "

@@ -99,8 +99,6 @@ def _problems(examine: Callable[[_Row], str | None], rows: Iterable[_Row]) -> It
 
 
 def _missing(row: PrivateName) -> str | None:
-    if row.optional:
-        return None
     problem = _different(row)
     if problem is not None and row.instead is not None:
         owner, name = row.instead
@@ -115,17 +113,16 @@ def _different(row: PrivateName) -> str | None:
         owner = _resolve(row.owner)
     except (ImportError, AttributeError):
         return f"livekit.agents.{row.owner.replace(':', '.')} is missing"
-    if row.kind in ("method", "function"):
+    if row.kind == "method":
         return _method(owner, row, place)
     if row.kind == "call":
-        called = _calls(owner)
-        return None if row.name in called else f"{row.owner.partition(':')[2]} calls no {row.name}"
+        if row.name not in _calls(owner):
+            return f"{row.owner.partition(':')[2]} calls no {row.name}"
+        return _method(import_module(owner.__module__), row, row.name)
     if row.kind == "property":
         found = isinstance(inspect.getattr_static(owner, row.name, None), property)
     elif row.kind == "attribute":
         found = row.name in _assigned(_code(owner.__init__))
-    elif row.kind == "key":
-        found = row.name in _words(_code(owner))
     else:
         found = hasattr(owner, row.name)
     return None if found else f"the {row.kind} {place} is missing"

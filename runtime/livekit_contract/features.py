@@ -38,8 +38,6 @@ FEATURES = MappingProxyType(
         "calls": Feature(
             "a late result is delivered once; a repeated call runs once", essential=True
         ),
-        "tool_waits": Feature("`wait_for_playout` in a tool ends when its turn is interrupted"),
-        "hold": Feature("the policies `hold` and `finish` keep a turn from being interrupted"),
         "handoffs": Feature(
             "transcripts and results move to the next agent; no handoff hangs", essential=True
         ),
@@ -53,7 +51,6 @@ FEATURES = MappingProxyType(
         "agent_state": Feature("`agent_state` is `speaking` only while audio is heard"),
         "limits": Feature("a step that does not end is given up after its limit"),
         "component_errors": Feature("a VAD that fails is reported"),
-        "telemetry": Feature("the spans of the agent state have the agent's turn as parent"),
     }
 )
 """The features by their names in the table."""

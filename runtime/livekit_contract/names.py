@@ -13,16 +13,15 @@ from .table import TABLE
 
 __all__ = ["ORDERS", "PRIVATE_NAMES", "Order", "PrivateName"]
 
-Kind = Literal["method", "property", "attribute", "global", "function", "call", "key"]
+Kind = Literal["method", "property", "attribute", "global", "call"]
 
 
 class PrivateName(NamedTuple):
     """One name: where it is, of what kind, what it is used for, and the feature that needs it.
 
     `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
-    more. A `call` is the name of a function that the owner, itself a function, calls. An `optional`
-    name was added after the oldest supported release; turnfsm checks whether it exists. `instead`
-    is the owner and the name in livekit-agents 2.0, if they differ.
+    more. A `call` is a function of LiveKit's that the owner, itself a function, calls. `instead` is
+    the owner and the name in livekit-agents 2.0, if they differ.
     """
 
     owner: str
@@ -31,7 +30,6 @@ class PrivateName(NamedTuple):
     why: str
     feature: str
     takes: str = ""
-    optional: bool = False
     instead: tuple[str, str] | None = None
 
 
@@ -58,9 +56,9 @@ def _rows(table: str) -> Iterator[PrivateName]:
             left, _, later = left.partition(" -> ")
             place, _, renamed = later.strip().rpartition(".")
             name, _, takes = left.strip().partition("(")
-            one = PrivateName(owner, name.rstrip("?"), cast(Kind, kind), why.strip(), feature)
+            one = PrivateName(owner, name, cast(Kind, kind), why.strip(), feature)
             instead = (place or owner, renamed) if renamed else None
-            yield one._replace(takes=takes[:-1], optional=name.endswith("?"), instead=instead)
+            yield one._replace(takes=takes[:-1], instead=instead)
 
 
 PRIVATE_NAMES = tuple(_rows(TABLE))

@@ -13,14 +13,13 @@ voice.agent_activity:AgentActivity method:
   on_interim_transcript(self ev speaking) | without a VAD it shows that the user speaks
   on_final_transcript(self ev speaking) | the STT has recognised words
   on_end_of_turn(self info) | a turn is committed
+  interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
+  push_audio(self frame) | whether audio comes; the user talks over a `hold` preamble
 voice.agent_activity:AgentActivity attribute:
   _current_speech | which speech holds the floor
   _audio_recognition | its VAD, STT and turn detection
-  _turn_detection | whether the VAD or the application ends a turn
-  _user_turn_completed_atask | the task that answers a turn
   _scheduling_paused | a handoff is in progress; LiveKit drops a turn that comes now
   _new_turns_blocked | a handoff is in progress; LiveKit drops a turn that comes now
-  _closed | the activity is closed
   _tool_executor | answer repeated calls from the ledger
 voice.agent_session:AgentSession method:
   _aclose_locked(self ...) | close the runtime with the session
@@ -28,18 +27,13 @@ voice.agent_session:AgentSession method:
 voice.agent_session:AgentSession attribute:
   _next_activity | replace the class of an activity right after LiveKit has made it
   _activity | the activity of the current agent
-  _started | whether the session runs
-  _closing | a turn that comes now is added to the conversation, not answered
 voice.speech_handle:SpeechHandle method:
   _cancel(self) | notice an interruption at once
   _mark_done(self ...) | end a speech whose calls were released
 voice.speech_handle:SpeechHandle attribute:
-  _error | whether an error is about to end a speech
   _generations | whether a step has released the floor
 voice.agent:Agent attribute:
   _chat_ctx -> voice.agent_activity:AgentActivity._chat_ctx | the conversation
-voice.agent_activity global:
-  _SpeechHandleContextVar | which speech a task is for
 voice.audio_recognition global:
   _EndOfTurnInfo | a turn that the next agent gets
   _EndOfTurnMetrics | the metrics of such a turn
@@ -48,9 +42,6 @@ voice.audio_recognition global:
 voice.agent_activity:AgentActivity method:
   _interrupt_by_audio_activity(self) | a barge-in that has passed LiveKit's checks
   _pause_enabled(self) | LiveKit calls it after its checks of a barge-in; the flow pauses
-  _reconcile_playout_pause(self speech_handle) | hold or release the first frame of a step
-voice.speech_handle:SpeechHandle attribute:
-  _interrupt_source | what has interrupted a speech
 
 [speculation]
 voice.agent_activity:AgentActivity method:
@@ -67,10 +58,7 @@ voice.agent_activity:AgentActivity method:
 
 [words]
 voice.agent_activity:AgentActivity method:
-  clear_user_turn(self) | a preemptive reply to the cleared transcript is cancelled
   on_user_turn_exceeded(self ev) | the agent interrupts the user: the transcript so far is one turn
-voice.agent_session:AgentSession method:
-  _conversation_item_added(self message) | a user message without an answer
 voice.audio_recognition:AudioRecognition method:
   _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
   _clear_user_turn(self) | a commit is cleared together with its transcript
@@ -81,8 +69,7 @@ voice.audio_recognition:AudioRecognition attribute:
   _commit_user_turn_atask | a manual commit waits for the transcript
   _audio_transcript | an uncommitted transcript moves to the next agent
   _stt_pipeline | whether the next agent continues the STT stream
-  _final_transcript_confidence | the confidence of an uncommitted transcript
-  _turn_detection_mode | with manual turns the transcript waits for a commit
+  _turn_detection_mode | how a turn ends; no detector is asked about a turn that is over at once
 
 [silences]
 voice.agent_activity:AgentActivity method:
@@ -93,24 +80,16 @@ voice.agent_activity:AgentActivity attribute:
 [requests]
 voice.agent_activity:AgentActivity method:
   _generate_reply(self user_message ...) | which user message a reply answers
-  _tts_task(self speech_handle text ...) | which output a step is heard on
-  _pipeline_reply_task(self speech_handle chat_ctx ...) | ask only if the flow agrees
-  _pipeline_reply_task_impl(self ...) | what a reply produces
-  _tts_task_impl(self ...) | what `say()` produces
-  _realtime_generation_task_impl(self ...) | what a realtime model produces
-voice.generation global:
-  _RUNNING_PLACEHOLDER_KEY | LiveKit's placeholder for a running call in a request
-voice.agent_activity function:
-  perform_llm_inference(node ...) | what the agent's `llm_node` produces
-  perform_audio_forwarding(tts_output ...) | the audio of a step before the output gets it
-  forward_generation(audio_source text_source ...) | the audio and the text of a step
+  _pipeline_reply_task_impl(self speech_handle new_message instructions ...) | what a reply says
+  _tts_task_impl(self ...) | what `say()` says
+  _realtime_generation_task_impl(self speech_handle generation_ev ...) | what a model says
 voice.agent_activity:AgentActivity._pipeline_reply_task_impl call:
-  perform_llm_inference | where LiveKit calls the agent's `llm_node`
-  forward_generation | where LiveKit plays a reply
+  perform_llm_inference(node ...) | what the agent's `llm_node` produces
+  forward_generation(audio_source text_source reconcile_playout_pause ...) | what is played
 voice.agent_activity:AgentActivity._tts_task_impl call:
-  perform_audio_forwarding | where LiveKit plays what `say()` says
+  perform_audio_forwarding(tts_output reconcile_playout_pause ...) | what `say()` plays
 voice.agent_activity:AgentActivity._realtime_generation_task_impl call:
-  forward_generation | where LiveKit plays what a realtime model says
+  forward_generation(audio_source text_source reconcile_playout_pause ...) | what is played
 
 [overlap]
 voice.agent_activity:AgentActivity attribute:
@@ -141,40 +120,12 @@ voice.tool_executor:_ToolExecutor method:
 voice.tool_executor:_ToolExecutor attribute:
   _running_tasks | the calls that a handoff waits for
   _pending_updates | late results; those that a reply has delivered need no further reply
-voice.events:RunContext attribute:
-  _activity | the activity that a call belongs to
 voice.tool_executor global:
   _RunningTasks | the context of a running call
   _ToolExecutor | the executor of an activity
 
-[tool_waits]
-voice.speech_handle:SpeechHandle method:
-  _wait_for_generation(self step_idx) | a tool's wait ends with its turn
-  wait_for_playout(self) | a tool's wait ends with its turn
-voice.speech_handle:SpeechHandle attribute:
-  _interrupt_fut | a tool waits for playout or for an interruption
-voice.events:RunContext.update key:
-  __livekit_agents_tool_non_blocking | after `ctx.update()` a call blocks no turn
-voice.agent global:
-  _get_activity_task_info | which call a task belongs to
-
-[hold]
-voice.agent_activity:AgentActivity method:
-  interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
-  push_audio(self frame) | whether audio comes; the user talks over a `hold` preamble
-voice.speech_handle:SpeechHandle method:
-  interrupt(self force source) | a tool that interrupts its own turn
-  _hold_interruptions(self) | a call with the policy `hold` begins
-  _release_interruptions(self) | a call with the policy `hold` has ended
-voice.speech_handle:SpeechHandle property:
-  allow_interruptions | notice that a speech becomes uninterruptible
-voice.speech_handle:SpeechHandle attribute:
-  _interruption_holds | whether calls keep a speech from being interrupted
-  _interruption_holds_restore | whether the application lets such a speech be interrupted
-
 [handoffs]
 voice.agent_activity:AgentActivity method:
-  start(self ...) | a new agent gets the calls that ended since its conversation was copied
   drain(self new_activity) | a handoff does not wait forever for the old agent
   aclose(self) | the close of an agent does not wait forever
   _add_drain_blocked_tasks(self tasks) | do not wait for abandoned calls
@@ -183,39 +134,22 @@ voice.agent_activity:AgentActivity method:
   _close_session(self) | an uncommitted transcript moves to the next agent
   _start_session(self reuse_resources) | the next agent gets user messages that nobody has answered
   _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
-  commit_user_turn(self ...) | the next agent answers a turn that was committed during a handoff
 voice.agent_activity:AgentActivity attribute:
-  _started | whether the next agent has been active before; then a close hands back to it
-  _speech_tasks | what a handoff waits for
-  _on_enter_task | whether `on_enter` has returned
-  _scheduling_atask | whether speeches still get the floor
   _speech_q | what waits for the floor
-  _drain_blocked_tasks | a hook that waits for a task of its own agent does not hang
-  _inline_task_lock | whether a task of the agent runs
-voice.agent_activity:AgentActivity property:
-  _no_pending_speech | whether the old agent still has something to say
 voice.agent_session:AgentSession method:
   _update_activity(self agent ...) | a handoff begins and ends
 voice.agent:AgentTask attribute:
-  _old_agent -> _old_activity | which agent a task hands back to
   _AgentTask__inactive_ev | a task whose tool is cancelled hands back to nobody
-voice.speech_handle:SpeechHandle attribute:
-  _tasks | what still runs for a speech whose calls were released
 voice.events:RunContext method:
   _make_update_output(self message call_id_suffix) -> _make_update_pair | no late handoff
-voice.events:RunContext attribute:
-  _initial_step_idx | the step whose end a handoff waits for
 
 [runs]
 voice.agent_session:AgentSession attribute:
-  _update_activity_atask | whether a handoff is in progress
-  _activity_lock | whether a handoff is in progress
   _global_run_state | the run that is active
 voice.run_result:RunResult method:
-  _watch_handle(self handle) | a run stays open until no handoff is in progress
   _mark_done_if_needed(self handle) | a speech of the run has ended
+  _mark_done(self) | a run stays open until no handoff is in progress
 voice.run_result:RunResult attribute:
-  _handles | the speeches of the run
   _done_fut | the end of the run
 
 [closing]
@@ -225,17 +159,13 @@ voice.agent_session:AgentSession method:
 [realtime]
 voice.agent_activity:AgentActivity method:
   _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
-  _realtime_generation_task(self speech_handle generation_ev ...) | what a response contains
   _on_input_speech_started(self _) | a realtime model says that the user speaks
   wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
   _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
   _on_generation_created(self ev) | a realtime model has begun its reply
 voice.agent_activity:AgentActivity attribute:
   _rt_turn_detection_enabled | whether a realtime model ends a turn
-  _rt_overlapping_speech_enabled | whether a realtime model may speak while the user does
   _rt_session | the realtime model: to interrupt it, and to give it results
-voice.agent_activity:AgentActivity property:
-  using_default_vad | whether a realtime model's own VAD counts
 llm.realtime:RealtimeSession method:
   _update_session(self instructions chat_ctx tools) | what the next agent's model is sent
 
@@ -243,24 +173,16 @@ llm.realtime:RealtimeSession method:
 voice.agent_activity:AgentActivity method:
   _on_end_of_agent_speech(self ended_at) | tell the turn detection that audio was cut
   _disable_vad_interruption_soon(self) | adaptive detection continues after a resume
-voice.agent_activity:AgentActivity property:
-  interruption_enabled | whether adaptive interruption detection is on
-  interruption_by_audio_activity_enabled | on while audio is paused, off while it is heard
 voice.audio_recognition:AudioRecognition method:
   _on_start_of_agent_speech(self started_at) | tell the turn detection that audio continues
 
 [dictation]
 voice.audio_recognition:AudioRecognition attribute:
-  _turn_detector | it is not asked about a turn that is over at once
   _endpointing | a turn that is over at once has no delay
-  _vad_base_turn_detection | whether LiveKit asks an STT for its transcript
-  _stt_flush_requested? | the STT was asked for its transcript
 
 [pace]
 voice.agent_activity:AgentActivity property:
   endpointing_opts | the delays of endpointing at the pace of the flow
-voice.agent:Agent attribute:
-  _turn_handling | which delays of endpointing the application has given
 
 [push_to_talk]
 voice.agent_session:AgentSession method:
@@ -279,12 +201,5 @@ voice.io:AudioOutput property:
 [component_errors]
 voice.audio_recognition:AudioRecognition method:
   _vad_task(self vad ...) | the VAD fails
-
-[telemetry]
-voice.speech_handle:SpeechHandle attribute:
-  _agent_turn_context | the span of the turn, as parent of the agent state's spans
 """
-"""A feature in brackets; `owner kind:`; then `name[(parameters)] | what for`, one a line.
-
-A question mark follows a name that is optional.
-"""
+"""A feature in brackets; `owner kind:`; then `name[(parameters)] | what for`, one a line."""

@@ -11,7 +11,7 @@ from flow_text import parsed
 from livekit.agents import Agent, AgentTask, APIConnectionError, RunContext, function_tool, llm
 from needed_arriving import ARRIVING
 from needed_leaving import LEAVING
-from needed_realtime import REALTIME
+from needed_realtime import REALTIME, what_nobody_heard_is_forgotten
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession, on_interruption, once
@@ -112,8 +112,21 @@ def speech_goes_on_when_it_must() -> list[str]:
     return [] if again[0] < 5.0 else [f"the speech goes on at {again[0]} s, not when it must"]
 
 
-def the_user_is_heard_while_a_call_holds_its_turn() -> list[str]:
-    """A call with the policy hold, in a turn that can otherwise be interrupted."""
+def the_user_is_heard_while_a_call_holds_its_turn(*, by_a_task: bool = False) -> list[str]:
+    """A call with the policy hold, or that awaits a task, in a turn that can otherwise be
+    interrupted."""
+
+    class Errand(AgentTask[str]):
+        def __init__(self) -> None:
+            super().__init__(instructions="Do it.")
+
+        async def on_enter(self) -> Any:
+            return complete(self, "booked")
+
+    @function_tool
+    async def errand() -> str:
+        """Book."""
+        return await Errand()
 
     @on_interruption("hold")
     @function_tool
@@ -122,10 +135,12 @@ def the_user_is_heard_while_a_call_holds_its_turn() -> list[str]:
         await asyncio.sleep(4.0)
         return "booked"
 
+    tool = errand if by_a_task else book
     user = ScriptedUser().says("a table", at=1.0).says("what about tomorrow", at=3.0)
-    model = ScriptedLLM({"a table": Reply(STORY, calls=Call("book"))})
-    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(15)
-    heard = "user: what about tomorrow" in outcome.context
+    model = ScriptedLLM({"a table": Reply(STORY, calls=Call(tool.info.name))})
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[tool]).run(15)
+    said = {message.text_content for message in outcome.history.messages()}
+    heard = "what about tomorrow" in said
     return [] if heard else ["what the user says over the preamble of the call is not heard"]
 
 
@@ -364,6 +379,29 @@ def words_that_the_agent_cut_into_stand_once() -> list[str]:
     return [] if times == 1 else [f"the words stand {times} times in {context}"]
 
 
+class _Forgetful(Agent):
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        turn_ctx.items[:] = [item for item in turn_ctx.items if item.type == "message"]
+
+
+def what_a_hook_takes_out_stays_out() -> list[str]:
+    """The agent's hook takes an earlier call out of the context of a request."""
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    user = ScriptedUser().says("have a look", at=1.0).says("how are you", at=5.0)
+    model = ScriptedLLM({"look": Reply(calls=Call("look")), "how": "Fine."}, {"look": "There."})
+    agent = lambda: _Forgetful(instructions="Help.", tools=[look])  # noqa: E731
+    asked_once: Any = {"preemptive_generation": {"enabled": False}}
+    stage = Stage(TurnSession, user=user, llm=model, agent=agent, turn_handling=asked_once)
+    asked = next(r for r in stage.run(9.0).requests if r.prompt == "user: how are you")
+    calls = [item.type for item in asked.chat_ctx.items if item.type != "message"]
+    return [f"the model is shown {calls}"] if calls else []
+
+
 def what_is_cleared_is_not_committed() -> list[str]:
     """The application clears a turn whose end, after its commit, is being decided."""
     handling: Any = {"turn_detection": "manual", "endpointing": {"min_delay": 1.0}}
@@ -441,10 +479,17 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "GovernedActivity.endpointing_opts": a_turn_ends_at_the_pace,
     "HearingActivity.on_final_transcript": words_end_what_is_paused,
-    "ProducingActivity._tts_task_impl": lambda: audio_is_noted("say"),
+    "ProducingActivity._tts_task_impl": lambda: [
+        *audio_is_noted("say"),
+        *what_waits_is_heard_where_it_was_asked_for(),
+    ],
     "ProducingActivity._pipeline_reply_task_impl": lambda: audio_is_noted("pipeline"),
-    "ProducingActivity._realtime_generation_task_impl": lambda: audio_is_noted("realtime"),
+    "ProducingActivity._realtime_generation_task_impl": lambda: [
+        *audio_is_noted("realtime"),
+        *what_nobody_heard_is_forgotten(),
+    ],
     "GovernedActivity._schedule_speech": a_turn_is_counted,
+    "RequestingActivity._create_speech_task": what_a_hook_takes_out_stays_out,
     "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
     "GovernedHandle._wait_for_authorization": a_filler_stands_before_the_answer,
     "GovernedHandle._mark_done": a_reply_that_fails_is_followed_by_another,
@@ -462,15 +507,17 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedRecognition._process_stt_event": committed_words_come_once,
     "GovernedRecognition._endpointing": a_whole_value_ends_the_turn,
     "HearingActivity._detach_reusable_resources": lambda: committed_words_come_once(3.6),
-    "HearingActivity.clear_user_turn": cleared_words_are_not_answered,
+    "GovernedSession.clear_user_turn": cleared_words_are_not_answered,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,
-    "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
+    "GovernedActivity._inline_task_slot": lambda: [
+        *a_run_begins_after_an_inline_task(),
+        *the_user_is_heard_while_a_call_holds_its_turn(by_a_task=True),
+    ],
     **ARRIVING,
     **LEAVING,
     **REALTIME,
     "RequestingActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
     "GovernedExecutor.execute": a_call_is_made_once,
     "GovernedExecutor.cancel": a_replaced_call_is_not_told,
-    "OutputActivity._tts_task": what_waits_is_heard_where_it_was_asked_for,
     "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
 }

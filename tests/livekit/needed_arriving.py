@@ -125,8 +125,10 @@ def the_next_agent_carries_out_a_commit() -> list[str]:
 
 
 ARRIVING: dict[str, Callable[[], list[str]]] = {
-    "ArrivingActivity.start": a_call_is_not_made_again,
     "ArrivingActivity._schedule_speech": the_next_agent_is_heard_first,
-    "ArrivingActivity._start_session": the_next_agent_gets_what_a_model_has_heard,
+    "ArrivingActivity._start_session": lambda: [
+        *a_call_is_not_made_again(),
+        *the_next_agent_gets_what_a_model_has_heard(),
+    ],
     "HearingActivity._start_session": the_next_agent_carries_out_a_commit,
 }

@@ -24,7 +24,7 @@ from turnfsm.runtime.testing.livekit import (
     request_problems,
 )
 
-__all__ = ["REALTIME", "nothing_is_said_into_the_user"]
+__all__ = ["REALTIME", "nothing_is_said_into_the_user", "what_nobody_heard_is_forgotten"]
 
 Rules = dict[str, str | Reply]
 
@@ -218,7 +218,6 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
 ) | {
     "RealtimeActivity._on_generation_created": a_response_that_is_cut_as_it_begins_is_forgotten,
     "RealtimeActivity._realtime_reply_task": a_response_that_is_cut_as_it_begins_is_forgotten,
-    "RealtimeActivity._realtime_generation_task": what_nobody_heard_is_forgotten,
     "RealtimeActivity.interrupt": words_into_a_call_that_holds_its_turn_are_no_error,
     "GovernedHandle._item_added": a_result_is_told_as_it_comes,
     "RealtimeActivity.wait_for_idle": a_result_waits_for_a_model_that_detects_turns,

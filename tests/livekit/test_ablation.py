@@ -15,7 +15,6 @@ from turnfsm.runtime.livekit_contract import contract
 
 SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",
-    "RequestingActivity._pipeline_reply_task": "S2.5",
     "RealtimeActivity._rt_session": "S2r.2",
     "HearingActivity._audio_recognition": "S13",
     "GovernedActivity.on_preemptive_generation": "S1",
@@ -27,21 +26,21 @@ SCENARIOS = {
     "GovernedRecognition._run_eou_detection": "S13",
     "GovernedRecognition._end_of_turn_task": "S13",
     "GovernedRun._mark_done_if_needed": "S4c",
+    "GovernedRun._mark_done": "S4c",
     "GovernedSession._next_activity": "T4",
     "GovernedSession._update_agent_state": "S6b",
     "GovernedSession._aclose_locked": "R4",
     "GovernedSession._update_activity": "S4c",
     "GovernedHandle._cancel": "S12",
-    "GovernedHandle._wait_for_generation": "S5-wait",
     "GovernedHandle.wait_for_playout": "S2r.3",
 }
 """Each override, and an acceptance scenario that needs it."""
 
 UNSHOWN = {
-    "GovernedActivity._reconcile_playout_pause": "LiveKit's own lets a held output go",
     "GovernedExecutor._enqueue_reply": "LiveKit would ask for a second reply to a late result",
     "GovernedSession._tool_items_added": "the ledger closes a call whose result is committed",
     "GovernedSession._on_audio_enabled_changed": "a result waits while a button is held",
+    "RealtimeActivity._schedule_speech": "a model's own answer is known before it gets the floor",
     "GovernedHandle.interrupt": "a tool may interrupt its own turn although its policy holds it",
 }
 """Overrides whose need is seen in LiveKit's code and in no conversation yet, and why they stay."""

@@ -5,7 +5,7 @@ checks the names at import. Each override is necessary: without it a scenario of
 tests/livekit/test_ablation.py fails.
 """
 
-from .activity import GovernedActivity, activity_of
+from .activity import GovernedActivity
 from .arriving import frames_of
 from .components import closed_by, failure_of
 from .handing_over import refuse_handoff
@@ -15,7 +15,7 @@ from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern, own_id
-from .tools import TurnContext, cancel_call, report_result, returned, running_call
+from .tools import TurnContext, activity_of, cancel_call, report_result, returned, running_call
 
 __all__ = [
     "LEFT_OUT",

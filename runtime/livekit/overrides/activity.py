@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from livekit.agents import AgentTask, llm
+from livekit.agents import Agent, AgentTask, llm
+from livekit.agents.utils import is_given
 from livekit.agents.voice.agent_activity import AgentActivity
-from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import EndpointingOptions, PreemptiveGenerationOptions
 
@@ -21,14 +21,14 @@ from turnfsm.runtime.conversation.ports import Phase
 
 from .answering import let_tools_end
 from .conversation import results_in
-from .history import conversation_of, returns_to
+from .history import conversation_of
 from .overlap import VERDICTS
 from .producing import ProducingActivity
 from .speech import UNKNOWN, govern
 from .tools import GovernedExecutor
 from .watched import Watched
 
-__all__ = ["GovernedActivity", "activity_of", "adopt"]
+__all__ = ["GovernedActivity", "adopt"]
 
 
 class _GatesPassed(Exception):
@@ -65,7 +65,7 @@ class GovernedActivity(ProducingActivity):
         governed = govern(speech, self._conductor)
         if governed.interrupted and governed.steps_over:
             return  # a late reply of LiveKit to a result; its turn is over
-        if force and self._closed:
+        if force and self.left:
             speech.interrupt(force=True)  # the agent was replaced during the call
             return
         super()._schedule_speech(speech, priority, force)
@@ -106,12 +106,12 @@ class GovernedActivity(ProducingActivity):
     @property
     def endpointing_opts(self) -> EndpointingOptions:
         """LiveKit's delays scaled by the pace of the flow, except those set by the application."""
-        own = self.agent._turn_handling.get("endpointing") or {}
-        given = {*self.session.options.endpointing_overrides, *own}
+        given, agent = self.session.options.endpointing_overrides, self.agent
         pace, options = self._conductor.turn.flow.pace, super().endpointing_opts
-        for delay in ("min_delay", "max_delay"):
-            if delay not in given:
-                options[delay] = times(pace, options[delay])
+        if "min_delay" not in given and not is_given(agent.min_endpointing_delay):
+            options["min_delay"] = times(pace, options["min_delay"])
+        if "max_delay" not in given and not is_given(agent.max_endpointing_delay):
+            options["max_delay"] = times(pace, options["max_delay"])
         return options
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
@@ -131,9 +131,6 @@ class GovernedActivity(ProducingActivity):
             raise _GatesPassed
         return False  # the flow decides on a pause; LiveKit never pauses by itself
 
-    def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
-        self._conductor.speech.start_playout(govern(speech_handle, self._conductor))
-
     # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
     # timer of a false interruption once they have let the commit through
 
@@ -151,7 +148,7 @@ class GovernedActivity(ProducingActivity):
             return True
         self._deciding = info
         deferred = self._conductor.turns.is_deferred(info)
-        before = self._user_turn_completed_atask
+        before = self._answer_task
         try:
             committed = super().on_end_of_turn(info)
         except _CommitRefused:
@@ -168,7 +165,7 @@ class GovernedActivity(ProducingActivity):
             committed = self._conductor.commits.defers_short_turn(self.label, info)
         if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
-        task = self._user_turn_completed_atask
+        task = self._answer_task
         if task is not None and task is not before:
             self._conductor.commits.answer_started(task, self._item_ids)
             task.add_done_callback(self._conductor.commits.answer_ended)
@@ -187,7 +184,7 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def _new_turns_blocked(self) -> bool:
-        return self._turn_sees("_new_turns_blocked") or self.session._closing
+        return self._turn_sees("_new_turns_blocked") or self._conductor.closing
 
     @_new_turns_blocked.setter
     def _new_turns_blocked(self, blocked: bool) -> None:
@@ -227,7 +224,7 @@ class GovernedActivity(ProducingActivity):
     @property
     def accepts_turns(self) -> bool:
         """No handoff is in progress."""
-        return not (self._scheduling_paused or self._new_turns_blocked or self._closed)
+        return not (self._scheduling_paused or self._new_turns_blocked or self.left)
 
     @property
     def phase(self) -> Phase:
@@ -280,14 +277,25 @@ class GovernedActivity(ProducingActivity):
 
     @contextlib.asynccontextmanager
     async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:
-        if self._on_enter_task in slot["blocked_tasks"]:
+        blocked, speech = slot["blocked_tasks"], slot["speech_handle"]
+        if self._entering in blocked:
             # The context belongs to the speech whose tool has handed over to this agent. That
             # speech is over, and its interruption must not end what this agent does.
-            slot["speech_handle"] = None
+            speech = None
+        if speech is not None and speech.interrupted:
+            raise RuntimeError("the speech that awaited the inline task is interrupted")
+        # Not LiveKit's own hold: the user is heard, as with the policy hold.
+        slot["speech_handle"] = None
+        self._blocked += blocked
+        if speech is not None:
+            speech.hold(True)
         try:
             async with super()._inline_task_slot(**slot):
                 yield
         finally:
+            if speech is not None:
+                speech.hold(False)
+            self._blocked = [task for task in self._blocked if task not in blocked]
             self._task_over()
             cast(Any, self.session).agent_phase_changed()
 
@@ -296,38 +304,35 @@ class GovernedActivity(ProducingActivity):
         # cancelled never does.
         active = self.session._activity
         task = active.agent if active is not None else None
-        if isinstance(task, AgentTask) and returns_to(task) is self.agent:
+        if isinstance(task, AgentTask) and self._returns_to(task) is self.agent:
             task._AgentTask__inactive_ev.set()  # type: ignore[attr-defined]
+
+    def _returns_to(self, task: AgentTask[Any]) -> Agent | None:
+        tasks: Mapping[Any, Agent] = cast(Any, self.session).inline_tasks
+        return tasks.get(task)
 
     @property
     def settled(self) -> bool:
         """This agent is active, its `on_enter` has returned, and it hands over to nobody."""
         task = self.agent if isinstance(self.agent, AgentTask) else None
-        over = task is not None and task.done() and returns_to(task) is not None  # handing back
+        over = task is not None and task.done() and self._returns_to(task) is not None
         # After the session's `drain` its speeches are paused for good, and nothing follows.
-        leaving = self.__dict__["_new_turns_blocked"] or self._closed
-        return not (self.entering or leaving or over or self.in_task)
+        return not (self.entering or self.leaving or over)
+
+    @property
+    def leaving(self) -> bool:
+        """Another agent replaces it or has replaced it, or the session closes."""
+        return self.__dict__["_new_turns_blocked"] or self.left
 
     @property
     def entering(self) -> bool:
         """The agent's `on_enter` has not returned."""
-        return self._on_enter_task is not None and not self._on_enter_task.done()
-
-    @property
-    def in_task(self) -> bool:
-        """A task of this agent is under way."""
-        return self._inline_task_lock.locked()
+        return self._entering is not None and not self._entering.done()
 
     def when_entered(self, call: Callable[[], object]) -> None:
         """Call a function once the agent's `on_enter` has returned."""
-        if self.entering and self._on_enter_task is not None:
-            self._on_enter_task.add_done_callback(lambda _: call())
-
-
-def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
-    """The activity whose turn a tool call belongs to."""
-    activity = context._activity
-    return activity if isinstance(activity, GovernedActivity) else None
+        if self.entering and self._entering is not None:
+            self._entering.add_done_callback(lambda _: call())
 
 
 def adopt(activity: AgentActivity, conductor: Conductor) -> None:
@@ -338,8 +343,10 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._conductor, activity._said, activity._followed = conductor, [], set()
+    activity._running, activity._blocked = [], []
     if not conductor.turn.flow.triggers.keys().isdisjoint(VERDICTS):
         activity.take_detector()
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
-    executor._conductor = conductor  # type: ignore[attr-defined]
+    assert isinstance(executor, GovernedExecutor)
+    executor._conductor, executor.activity = conductor, activity

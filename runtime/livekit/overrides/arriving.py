@@ -11,7 +11,6 @@ from livekit import rtc
 from livekit.agents import NOT_GIVEN, llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from turnfsm.fsm.journal import AgentEntryFailed
 from turnfsm.fsm.sound import Sound
 
 from .history import LIVEKIT_COPIES, conversation_of
@@ -37,19 +36,11 @@ class ArrivingActivity(LeavingActivity):
     results_when_copied: frozenset[str]
     _greeting: SpeechHandle | None = None
 
-    async def start(self, **how: Any) -> None:
-        """Start the activity. A realtime model gets its conversation here."""
-        conversation_of(self).insert(list(self._find_what_came_since()))
-        await super().start(**how)
-        if (entering := self._on_enter_task) is not None:
-            entering.add_done_callback(self._entered)
-
-    def _entered(self, entering: asyncio.Task[Any]) -> None:
-        if not entering.cancelled() and (error := entering.exception()) is not None:
-            said = AgentEntryFailed(self.agent.label, type(error).__name__, str(error))
-            self._conductor.record(said)
-
     async def _start_session(self, **how: Any) -> None:
+        # A realtime model gets its conversation here.
+        if not self._has_started:
+            self._has_started = True
+            conversation_of(self).insert(list(self._find_what_came_since()))
         model = getattr(how.get("reuse_resources"), "rt_session", None)
         if model is not None and self._rt_turn_detection_enabled:
             # LiveKit interrupts the model here, although it may be about to answer.
@@ -94,21 +85,21 @@ class ArrivingActivity(LeavingActivity):
         return govern(said, self._conductor)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
-        if asyncio.current_task() is self._on_enter_task:
+        if asyncio.current_task() is self._entering:
             self._greeting = speech
         super()._schedule_speech(speech, priority, force)
 
     @property
     def may_greet(self) -> bool:
         """Its `on_enter` has said nothing yet, and may do so."""
-        entering = self._on_enter_task
+        entering = self._entering
         return entering is None or not (entering.done() or self._greeting is not None)
 
     @property
     def greets(self) -> bool:
         """The speech of `on_enter` is not finished."""
         greeting = self._greeting
-        return greeting is not None and not greeting.done() and not self._no_pending_speech
+        return greeting is not None and not greeting.done() and not self._silent
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # It gets the calls that it would make again: those that belong to user messages in its

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from livekit import rtc
 from livekit.agents import inference, llm
+from livekit.agents.utils import is_given
 from livekit.agents.vad import VAD
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
@@ -171,9 +172,8 @@ class HearingActivity(ArrivingActivity):
         finally:
             options["discard_audio_if_uninterruptible"] = discards
 
-    def clear_user_turn(self) -> None:
-        words = self.uncommitted_words
-        super().clear_user_turn()
+    def cleared(self, words: str) -> None:
+        """The application has cleared the user's turn, whose uncommitted transcript this was."""
         if words:  # otherwise the speculative reply answers a turn that is committed
             self._cancel_preemptive_generation()  # it answers these, perhaps after earlier text
         self._conductor.expecting.cleared()
@@ -206,7 +206,8 @@ class HearingActivity(ArrivingActivity):
         if self._will_decide(ev):
             self._about_to_decide = True
             asyncio.get_running_loop().call_soon(self._decision_begins)
-        if ev is None and self._turn_detection == "stt":
+        recognition = self._audio_recognition
+        if ev is None and recognition is not None and recognition.ends_by_stt:
             self._conductor.utterance.post("stt_ended")
         elif self.has_stt:
             self._conductor.utterance.voice_ended()
@@ -215,7 +216,7 @@ class HearingActivity(ArrivingActivity):
     def _will_decide(self, ev: Any) -> bool:
         """LiveKit begins to decide about the end of the turn right after `on_end_of_speech`."""
         recognition = self._audio_recognition
-        by_vad = recognition is not None and ev is not None and recognition._vad_base_turn_detection
+        by_vad = recognition is not None and ev is not None and recognition.decides_by_vad
         return by_vad and (self.stt is None or bool(self.uncommitted_words))
 
     def _decision_begins(self) -> None:
@@ -326,7 +327,10 @@ class HearingActivity(ArrivingActivity):
     @property
     def manual_turns(self) -> bool:
         """Turn detection is manual."""
-        return bool(self._turn_detection == "manual")
+        if (recognition := self._audio_recognition) is not None:
+            return not recognition.commits_by_itself
+        own = self.agent.turn_detection
+        return (own if is_given(own) else self.session.turn_detection) == "manual"
 
     @property
     def setup(self) -> Setup:
@@ -338,7 +342,7 @@ class HearingActivity(ArrivingActivity):
             keeps_context=self.model_keeps_context,
             transcribes=self.transcribes,
             replies_to_results=self.model_replies,
-            overlaps=self._rt_overlapping_speech_enabled,
+            overlaps=self.overlaps,
         )
 
     # -- user input of `generate_reply`, which may be typed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from livekit.agents import Agent, AgentTask, llm
+from livekit.agents import Agent, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "begins_with",
     "conversation_of",
     "current_conversation",
-    "returns_to",
 ]
 
 Options = Mapping[str, Any]
@@ -53,13 +52,3 @@ async def begin_with(agent: Agent, options: Options, context: llm.ChatContext) -
         return {**options, "chat_ctx": context}
     await agent.update_chat_ctx(context, exclude_invalid_function_calls=False)
     return options
-
-
-def returns_to(task: AgentTask[Any]) -> Agent | None:
-    """The agent that this task hands back to."""
-    own: Any = task
-    if _AGENTS_HAVE_IT:
-        before: Agent | None = own._old_agent
-    else:
-        before = own._old_activity.agent if own._old_activity is not None else None
-    return before

@@ -19,10 +19,11 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.flow import NEVER
+from turnfsm.fsm.journal import AgentEntryFailed
 from turnfsm.runtime.conversation.waits import LongWait, Waiting
 
 from .realtime import RealtimeActivity
-from .speech import GovernedHandle
+from .speech import GovernedHandle, govern, running_for
 
 __all__ = ["LeavingActivity"]
 
@@ -32,10 +33,11 @@ UNKNOWN = ""
 """Speech whose message the model has not reported yet."""
 
 _ENTERING = "AgentTask_on_enter"
+_ANSWERING = "AgentActivity._user_turn_completed_task"
 _HOOKS = {
     _ENTERING: "on_enter",
     "AgentTask_on_exit": "on_exit",
-    "AgentActivity._user_turn_completed_task": "on_user_turn_completed",
+    _ANSWERING: "on_user_turn_completed",
 }
 """LiveKit's name of the task that runs a hook of the application."""
 
@@ -44,12 +46,32 @@ class LeavingActivity(RealtimeActivity):
     """An agent's activity that can be replaced even if its tools and hooks hang."""
 
     _hooks_running: dict[asyncio.Task[Any], tuple[str, asyncio.Timeout]]
+    _running: list[asyncio.Task[Any]]
+    """The tasks that a handoff waits for."""
+    _blocked: list[asyncio.Task[Any]]
+    """The tasks that wait for a task of this agent, and for which a handoff does not wait."""
+    _entering: asyncio.Task[Any] | None = None
+    _answer_task: asyncio.Task[Any] | None = None
+    _has_started = False
+    left = False
+    """It was replaced for good, or the session has closed."""
 
     def _create_speech_task(
         self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
     ) -> asyncio.Task[Any]:
         coro = self._until_given_up(coro, name) if name in _HOOKS else coro
-        return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
+        with running_for(speech_handle):
+            task = super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
+        self._running.append(task)
+        task.add_done_callback(self._running.remove)
+        if speech_handle is not None:
+            govern(speech_handle, self._conductor).tasks.append(task)
+        if name == _ENTERING:
+            self._entering = task
+            task.add_done_callback(self._entered)
+        elif name == _ANSWERING:
+            self._answer_task = task
+        return task
 
     async def _until_given_up(self, hook: Coroutine[Any, Any, Any], name: str) -> Any:
         task, hooks = asyncio.current_task(), self.__dict__.setdefault("_hooks_running", {})
@@ -64,6 +86,11 @@ class LeavingActivity(RealtimeActivity):
         finally:
             del hooks[task]
 
+    def _entered(self, entering: asyncio.Task[Any]) -> None:
+        if not entering.cancelled() and (error := entering.exception()) is not None:
+            said = AgentEntryFailed(self.agent.label, type(error).__name__, str(error))
+            self._conductor.record(said)
+
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
         # LiveKit does not play a reply that a model begins by itself during a handoff.
         leaving = self._scheduling_paused or self._new_turns_blocked
@@ -74,15 +101,15 @@ class LeavingActivity(RealtimeActivity):
         else:
             super()._on_generation_created(ev)
 
-    def commit_user_turn(self, *, skip_reply: bool = False, **how: Any) -> asyncio.Future[str]:
-        """As `AgentActivity.commit_user_turn`; during a handoff the next agent answers the turn."""
-        self._conductor.commit_requested()
+    @property
+    def leaves_audio(self) -> bool:
+        """The next agent answers the audio that is committed now."""
         leaving = self._rt_session is not None and self._scheduling_paused
-        if skip_reply or not leaving or self._conductor.closing:
-            return super().commit_user_turn(skip_reply=skip_reply, **how)
-        committed = super().commit_user_turn(skip_reply=True, **how)
+        return leaving and not self._conductor.closing
+
+    def audio_left(self) -> None:
+        """Audio was committed for the next agent."""
         self._conductor.realtime.answer_skipped(self._unanswered_words() or [UNKNOWN])
-        return committed
 
     async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:
         """The next agent answers. The model's unheard reply is removed from its conversation."""
@@ -124,7 +151,8 @@ class LeavingActivity(RealtimeActivity):
 
     def _never_starts(self, following: AgentActivity) -> bool:
         """The session closes before this next agent has started, so it will never start."""
-        return self._conductor.closing and not following._started
+        assert isinstance(following, LeavingActivity)
+        return self._conductor.closing and not following._has_started
 
     async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
         # This agent keeps listening if no other follows: the user's last transcript may be on its
@@ -141,10 +169,11 @@ class LeavingActivity(RealtimeActivity):
         """This agent's tasks that wait for released calls."""
         speeches = self._conductor.tools.detached_speeches()
         tasks = [t for one in speeches if isinstance(one, GovernedHandle) for t in one.tasks]
-        return [task for task in tasks if not task.done() and task in self._speech_tasks]
+        return [task for task in tasks if not task.done() and task in self._running]
 
     async def aclose(self) -> None:
         self._conductor.replies.leaving(self)
+        self.left = True
         try:
             async with asyncio.timeout(None) as limit, self._bounded(limit):
                 await super().aclose()
@@ -169,9 +198,6 @@ class LeavingActivity(RealtimeActivity):
         LiveKit has cancelled the task that gives the floor to one speech after the other. A wait
         for the free floor would never end.
         """
-        scheduling = self._scheduling_atask
-        if scheduling is not None and not scheduling.done():
-            return
         waiting = [speech for _, _, speech in self._speech_q]
         self._speech_q.clear()
         for speech in (self._current_speech, *waiting):
@@ -180,24 +206,25 @@ class LeavingActivity(RealtimeActivity):
         self._current_speech = None
 
     @property
-    def left(self) -> bool:
-        """It was replaced for good, or the session has closed."""
-        return self._closed
-
-    @property
     def label(self) -> str:
         """The agent's name."""
         return self.agent.label
 
     def cancel_entering(self) -> None:
         """Cancel an `on_enter` that has not returned, unless its speech is not finished."""
-        if self._no_pending_speech:
+        if self._silent:
             self._give_up_hooks(entering=True)
 
     def cancel_hooks(self) -> None:
         """Likewise cancel an `on_exit` or `on_user_turn_completed` that has not returned."""
-        if self._no_pending_speech:
+        if self._silent:
             self._give_up_hooks(entering=False)
+
+    @property
+    def _silent(self) -> bool:
+        """No speech has the floor or waits for it."""
+        speech = self._current_speech
+        return not self._speech_q and (speech is None or speech.done())
 
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
@@ -243,7 +270,8 @@ class LeavingActivity(RealtimeActivity):
             wait.goes_on(waiting, "tool_running", tuple(calls), since=since, now=now)
             return
         running = self.__dict__.get("_hooks_running", {})
-        awaited = [task for task in self._speech_tasks if task not in self._drain_blocked_tasks]
+        spared = (*self._blocked, *self._released_tasks())
+        awaited = [task for task in self._running if task not in spared]
         names = [_HOOKS[running[t][0]] if t in running else t.get_name() for t in awaited]
         what = ("toolsets",) if closes else tuple(names)
         wait.goes_on(waiting, "application", what, since=since, now=now)
@@ -251,18 +279,18 @@ class LeavingActivity(RealtimeActivity):
     async def _after_silence(self, seconds: float, call: Callable[[float], None]) -> None:
         """Call a function after each silence of this length, with the start of the silence."""
         while True:
-            await self._conductor.until(lambda: self._no_pending_speech)
+            await self._conductor.until(lambda: self._silent)
             silent_since = self._conductor.turn.now
-            while self._no_pending_speech:
+            while self._silent:
                 try:
                     async with asyncio.timeout(seconds):
-                        await self._conductor.until(lambda: not self._no_pending_speech)
+                        await self._conductor.until(lambda: not self._silent)
                 except TimeoutError:
                     call(silent_since)
 
     def _give_up_hooks(self, *, entering: bool) -> None:
         for task, (name, limit) in tuple(self.__dict__.get("_hooks_running", {}).items()):
-            if (name == _ENTERING) is entering and task not in self._drain_blocked_tasks:
+            if (name == _ENTERING) is entering and task not in self._blocked:
                 if not limit.expired():
                     logger.warning(
                         "%s of %s did not end in time; it is cancelled",

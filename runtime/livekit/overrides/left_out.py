@@ -28,42 +28,25 @@ def _nothing(*_: Any, **__: Any) -> None:
     """Do nothing."""
 
 
-async def _at_once(*_: Any, **__: Any) -> None:
-    """Wait for nothing."""
-
-
 _NEVER = SimpleNamespace(set=_nothing, is_set=lambda: False)
 
 _INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
-    "barge_in": ((GovernedHandle, "_interrupt_source", None),),
     "speculation": (
         (GovernedActivity, "_cancel_preemptive_generation", _nothing),
         (GovernedActivity, "_preemptive_generation", None),
     ),
     "overlap": ((GovernedActivity, "_interruption_detector", None),),
     "silences": ((GovernedActivity, "_user_silence_event", _NEVER),),
-    "tool_waits": ((GovernedHandle, "heard_or_interrupted", _at_once),),
-    "hold": (
-        (GovernedHandle, "hold", _nothing),
-        (GovernedHandle, "held_by_tools", False),
-    ),
     "realtime": (
         (GovernedActivity, "_rt_session", None),
         (GovernedActivity, "_rt_turn_detection_enabled", False),
-        (GovernedActivity, "_rt_overlapping_speech_enabled", False),
-        (GovernedActivity, "using_default_vad", False),
     ),
     "turn_detection": (
         (GovernedActivity, "fallen_silent", _nothing),
         (GovernedActivity, "heard_again", _nothing),
     ),
-    "dictation": (
-        (GovernedRecognition, "_turn_detector", None),
-        (GovernedRecognition, "_vad_base_turn_detection", False),
-    ),
     "agent_state": ((GovernedSession, "publish", _nothing),),
     "limits": ((GovernedHandle, "_mark_generation_done", _nothing),),
-    "telemetry": ((GovernedHandle, "_agent_turn_context", None),),
 }
 """Replacements for the names of a disabled feature that other features use: our names, or LiveKit's
 missing ones."""

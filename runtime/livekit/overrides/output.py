@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import attrs
+from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from turnfsm.fsm.journal import ReplyText
 from turnfsm.runtime.conversation.conductor import Conductor
 
 from .speech import govern
@@ -117,30 +117,32 @@ class OutputActivity(AgentActivity):
             cast(Any, self.session).listen_to(output)
         self._conductor.speech.output_known(governed, output)
 
-    async def _tts_task(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
-        self._conductor.record(ReplyText(speech_handle.id))
-        self._plays(speech_handle)
-        await super()._tts_task(speech_handle, *what, **how)
-
     @property
     def resumes(self) -> bool:
         """The session resumes after false interruptions, and interruptions can be false."""
         wanted = self.session.options.interruption
         timeout = wanted["false_interruption_timeout"]
         resumes = wanted["resume_false_interruption"] and timeout is not None
-        return bool(resumes) and not self._rt_overlapping_speech_enabled
+        return bool(resumes) and not self.overlaps
+
+    @property
+    def overlaps(self) -> bool:
+        """A realtime model may speak while the user does."""
+        model = self.llm
+        may = (
+            isinstance(model, llm.RealtimeModel) and model.capabilities.supports_overlapping_speech
+        )
+        return may and self._rt_turn_detection_enabled
 
     def fallen_silent(self) -> None:
         """Audible speech was paused."""
         self._on_end_of_agent_speech(ended_at=time.time())
-        if self.interruption_enabled:
-            self.interruption_by_audio_activity_enabled = True
 
     def heard_again(self) -> None:
         """Paused speech was resumed."""
         if self._audio_recognition is not None:
             self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
-        if self.interruption_enabled:
+        if self._interruption_detection_enabled:
             self._disable_vad_interruption_soon()
 
 

@@ -5,15 +5,19 @@ Nothing is set on the agent or the output, which belong to the application.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
 
 from livekit import rtc
+from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
+from opentelemetry import context as otel_context
 
+from turnfsm.fsm.journal import ReplyText
 from turnfsm.runtime.conversation.pauses import Sound
 
 from .progress import CountedNode, CountedStream
@@ -33,6 +37,10 @@ class ProducingActivity(RequestingActivity):
     async def _pipeline_reply_task_impl(
         self, *, speech_handle: SpeechHandle, **request: Any
     ) -> None:
+        self._turn_begins(speech_handle)
+        asked, own = request.get("new_message"), request.get("instructions")
+        if not await self._may_ask(speech_handle, asked, own):
+            return
         task = _calling(
             AgentActivity._pipeline_reply_task_impl,
             {
@@ -43,6 +51,9 @@ class ProducingActivity(RequestingActivity):
         await task(self, speech_handle=speech_handle, **request)
 
     async def _tts_task_impl(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
+        self._turn_begins(speech_handle)
+        self._conductor.record(ReplyText(speech_handle.id))
+        self._plays(speech_handle)
         task = _calling(
             AgentActivity._tts_task_impl,
             {"perform_audio_forwarding": self._forwards(speech_handle, "tts_output", how["text"])},
@@ -52,23 +63,37 @@ class ProducingActivity(RequestingActivity):
             await self._add_heard_text(speech_handle)
 
     async def _realtime_generation_task_impl(
-        self, *, speech_handle: SpeechHandle, **response: Any
+        self,
+        *,
+        speech_handle: SpeechHandle,
+        generation_ev: llm.GenerationCreatedEvent,
+        **response: Any,
     ) -> None:
+        self._turn_begins(speech_handle)
         task = _calling(
             AgentActivity._realtime_generation_task_impl,
             {"forward_generation": self._forwards(speech_handle, "audio_source")},
         )
-        await task(self, speech_handle=speech_handle, **response)
+        play = partial(task, self, speech_handle=speech_handle, **response)
+        await self._generate(speech_handle, generation_ev, play)
+
+    def _turn_begins(self, handle: SpeechHandle) -> None:
+        # the current span is that of the agent's turn
+        govern(handle, self._conductor).turn_context = otel_context.get_current()
 
     def _infers(self, handle: SpeechHandle) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         speech, conductor = govern(handle, self._conductor), self._conductor
+
+        def ended_with(task: asyncio.Task[Any]) -> None:
+            speech.failed |= not task.cancelled() and task.exception() is not None
+            conductor.speech.response_over(speech)
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def perform(*, node: Any, **how: Any) -> Any:
                 over = partial(conductor.speech.response_over, speech)
                 begins, came, ended = self.stream_begins, self.stream_came, self.stream_ended
                 task, data = theirs(node=CountedNode(node, begins, came, over, ended), **how)
-                task.add_done_callback(lambda _: over())
+                task.add_done_callback(ended_with)
                 return task, data
 
             return perform
@@ -92,6 +117,7 @@ class ProducingActivity(RequestingActivity):
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def forward(**how: Any) -> Any:
+                how["reconcile_playout_pause"] = partial(reports.start_playout, speech)
                 source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
                 if source is not None:
                     how[audio] = CountedStream(source, comes)

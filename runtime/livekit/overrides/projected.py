@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from math import inf
 
 from livekit.agents import llm
-from livekit.agents.voice.generation import _RUNNING_PLACEHOLDER_KEY
 
 from turnfsm.fsm.agenda import Item, Part, complete, project, unanswered
 from turnfsm.runtime.conversation.conductor import Conductor
@@ -44,11 +43,10 @@ def send(
         instructions: The request's own instructions.
     """
     log, due = conductor.log, conductor.tools.due_results
-    runs = {
-        item.call_id
-        for item in context.items
-        if item.type == "function_call" and item.extra.get(_RUNNING_PLACEHOLDER_KEY)
-    }
+    added = (*context.items[: copied.start], *context.items[copied.stop :])
+    calls = [i.call_id for i in added if i.type == "function_call" and i.id not in held]
+    # LiveKit has added those that run, with an output that says so
+    runs = {call.id for call in conductor.tools.entries(calls) if not call.over}
     about = {o.id for o in log.agenda.obligations} | runs | {*due} | {_key(item) for item in came}
     since = min((item.created_at for item in came), default=inf)
     begin = settled(context.items, about, since)

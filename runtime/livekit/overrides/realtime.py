@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any, cast
 
 from livekit.agents import llm
+from livekit.agents.utils import is_given
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.ports import Source
@@ -49,6 +50,7 @@ class RealtimeActivity(AnsweringActivity):
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _begun: tuple[llm.GenerationCreatedEvent | None, Generation | None] = None, None
+    _creating: llm.GenerationCreatedEvent | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
     _said: list[tuple[GovernedHandle, str]]
     """Messages of the model that may not be in the history yet, by their ids."""
@@ -81,7 +83,7 @@ class RealtimeActivity(AnsweringActivity):
             self._conductor.realtime.answer_skipped(self._unanswered_words())
         if self._decision is not None:
             self._decision.cancel()
-        if self.vad is None or self.using_default_vad:
+        if self._hears_the_user:
             cast(Any, self.session).follow_options()
             self._conductor.user.voice_started()
 
@@ -112,7 +114,7 @@ class RealtimeActivity(AnsweringActivity):
         super()._on_input_speech_stopped(ev)
         if self._rt_turn_detection_enabled:
             self.decide_within(DECISION)
-        if self.vad is None or self.using_default_vad:
+        if self._hears_the_user:
             self._conductor.user.voice_ended()
         self._conductor.realtime.answer_awaited()
 
@@ -121,9 +123,17 @@ class RealtimeActivity(AnsweringActivity):
             self._begins(ev, self._asking)
             self._unhandled = self._asking, ev
         unanswered = self._unanswered_words()
+        self._creating = None if ev.user_initiated else ev
         super()._on_generation_created(ev)
+        self._creating = None
         if not ev.user_initiated or (not unanswered and self._is_asked_about_words):
             self.turn_decided()  # the model has cancelled its own answer
+
+    @property
+    def _hears_the_user(self) -> bool:
+        """The model reports the user's voice: the application has given no VAD."""
+        given = is_given(self.agent.vad) or cast(Any, self.session).vad_given
+        return self.vad is None or not given
 
     @property
     def _is_asked_about_words(self) -> bool:
@@ -286,22 +296,21 @@ class RealtimeActivity(AnsweringActivity):
             self._begun = ev, generation
         return generation
 
-    def _realtime_generation_task(
-        self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
-    ) -> Coroutine[Any, Any, None]:
-        generation = self._begins(generation_ev, speech_handle)
-        if not (generation_ev.user_initiated or self.model_replies):
-            self._conductor.realtime.answers_by_itself(govern(speech_handle, self._conductor))
-        return self._generate(speech_handle, generation_ev, how, generation)
+    def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
+        if self._creating is not None:  # the model answers by itself, or replies to results
+            self._begins(self._creating, speech)
+            if not self.model_replies:
+                self._conductor.realtime.answers_by_itself(govern(speech, self._conductor))
+        super()._schedule_speech(speech, priority, force)
 
     async def _generate(
         self,
         speech_handle: SpeechHandle,
         generation_ev: llm.GenerationCreatedEvent,
-        how: dict[str, Any],
-        generation: Generation | None,
+        play: Callable[..., Coroutine[Any, Any, None]],
     ) -> None:
         speech = govern(speech_handle, self._conductor)
+        generation = self._begins(generation_ev, speech)
         if self.model_replies and not generation_ev.user_initiated:
             self._conductor.requests.sent(speech, results_in(conversation_of(self)), answers=True)
         # LiveKit leaves unheard text and calls that never ran in the model's conversation.
@@ -328,9 +337,7 @@ class RealtimeActivity(AnsweringActivity):
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         self._plays(speech)
-        await super()._realtime_generation_task(
-            speech_handle=speech_handle, generation_ev=noted, **how
-        )
+        await play(generation_ev=noted)
         if generation is not None:
             generation.over = True
         await self._forget(made)

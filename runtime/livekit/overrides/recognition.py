@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, cast
 
 from livekit.agents import llm
-from livekit.agents.stt import SpeechEvent
+from livekit.agents.stt import SpeechEvent, SpeechEventType
 from livekit.agents.vad import VAD
 from livekit.agents.voice.audio_recognition import (
     AudioRecognition,
@@ -53,6 +53,7 @@ class GovernedRecognition(AudioRecognition):
     _leaves = False
     _commit_waits_until = 0.0
     _ends_now = False
+    _confidence = 0.0
 
     async def _vad_task(self, vad: VAD, *audio: Any) -> None:
         try:
@@ -71,6 +72,8 @@ class GovernedRecognition(AudioRecognition):
         elif self._commit is not None and not self._commit.done():
             kwargs["skip_reply"] = self._skips_reply  # the commit's transcript has arrived
         elif self._value_due:
+            if kwargs["trigger"] == "vad":
+                self._flush_stt()
             self._decide_later(partial(self._decide, *args, **kwargs))
             return
         self._decide(*args, **kwargs)
@@ -78,13 +81,13 @@ class GovernedRecognition(AudioRecognition):
     def _decide(self, *args: Any, **kwargs: Any) -> None:
         self._committing = kwargs["trigger"] == "manual"
         self._ends_now = not self._committing and self.waits_for("ends_now")
-        detector = self._turn_detector
+        mode = self._turn_detection_mode
         if self._ends_now:
-            self._turn_detector = None  # the STT is not asked
+            self._turn_detection_mode = "manual"  # no turn detector is asked
         try:
             super()._run_eou_detection(*args, **kwargs)
         finally:
-            self._turn_detector = detector
+            self._turn_detection_mode = mode
             self._committing = False
 
     @property
@@ -103,7 +106,6 @@ class GovernedRecognition(AudioRecognition):
     def _decide_later(self, decide: Callable[[], None]) -> None:
         if (open := self._end_of_turn_task) is not None:
             open.cancel()
-        self._flush_stt()
         self._end_of_turn_task = asyncio.create_task(self._decide_when_due(decide))
 
     async def _decide_when_due(self, decide: Callable[[], None]) -> None:
@@ -114,9 +116,8 @@ class GovernedRecognition(AudioRecognition):
 
     def _flush_stt(self) -> None:
         # Since 1.8.9 LiveKit's decision asks an STT that only transcribes on request.
-        pipeline, asked = self._stt_pipeline, getattr(self, "_stt_flush_requested", True)
-        if pipeline is not None and self._vad_base_turn_detection and not asked:
-            self._stt_flush_requested = pipeline.flush()
+        if (flush := getattr(self._stt_pipeline, "flush", None)) is not None:
+            flush()
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
@@ -178,6 +179,8 @@ class GovernedRecognition(AudioRecognition):
             self._decide(llm.ChatContext.empty(), trigger="manual")
 
     def _process_stt_event(self, ev: SpeechEvent) -> None:
+        if ev.type is SpeechEventType.FINAL_TRANSCRIPT and ev.alternatives:
+            self._confidence = ev.alternatives[0].confidence
         super()._process_stt_event(self.segment.without_taken(ev))
 
     def _clear_user_turn(self) -> None:
@@ -220,8 +223,7 @@ class GovernedRecognition(AudioRecognition):
         words, self._audio_transcript = self._audio_transcript, ""
         if not words:
             return None
-        sure = self._final_transcript_confidence
-        return turn_of(words, sum(sure) / len(sure) if sure else 0.0)
+        return turn_of(words, self._confidence)
 
     @property
     def uncommitted_words(self) -> str:
@@ -236,6 +238,16 @@ class GovernedRecognition(AudioRecognition):
     def commits_by_itself(self) -> bool:
         """Turn detection is not manual."""
         return bool(self._turn_detection_mode != "manual")
+
+    @property
+    def decides_by_vad(self) -> bool:
+        """A turn ends when the VAD detects that the voice has ended."""
+        return self._turn_detection_mode in ("vad", None)
+
+    @property
+    def ends_by_stt(self) -> bool:
+        """The STT says when the voice has ended."""
+        return bool(self._turn_detection_mode == "stt")
 
 
 class _Undelayed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,6 +21,9 @@ from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of
 
 __all__ = ["RequestingActivity"]
 
+_REPLYING = "AgentActivity.pipeline_reply"
+"""LiveKit's name of the task that asks the model for a reply."""
+
 _CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
 """What the user had said when the agent interrupted them; set in the task that does so."""
 
@@ -30,39 +33,37 @@ class RequestingActivity(HearingActivity):
 
     _cut_in: tuple[SpeechHandle, str] | None = None
 
-    def _pipeline_reply_task(self, **request: Any) -> Coroutine[Any, Any, None]:
-        # LiveKit has copied the conversation, just now or before the agent's hook.
-        turn = self._conductor.turns.answered_by(asyncio.current_task())
-        known = turn.items if turn is not None else self._item_ids
-        said, asked = _CUT_INTO.get(), request.get("new_message")
-        if said and asked is not None and asked.text_content == said:
-            self._cut_in = request["speech_handle"], said
-        return self._complete_and_request(known, super()._pipeline_reply_task, request)
+    def _create_speech_task(
+        self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
+    ) -> asyncio.Task[Any]:
+        if speech_handle is not None and name == _REPLYING:
+            # LiveKit has copied the conversation, just now or before the agent's hook.
+            turn = self._conductor.turns.answered_by(asyncio.current_task())
+            known = turn.items if turn is not None else self._item_ids
+            govern(speech_handle, self._conductor).known = known
+        return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
 
-    async def _complete_and_request(
-        self,
-        known: frozenset[str],
-        ask: Callable[..., Coroutine[Any, Any, None]],
-        request: dict[str, Any],
-    ) -> None:
-        handle: SpeechHandle = request["speech_handle"]
+    async def _may_ask(
+        self, handle: SpeechHandle, asked: llm.ChatMessage | None, own: object
+    ) -> bool:
+        """Wait until the model may be asked to reply: to a message, or with instructions."""
+        said = _CUT_INTO.get()
+        if said and asked is not None and asked.text_content == said:
+            self._cut_in = handle, said
         if self._conductor.tools.any_runs:
             await let_tools_end()
-        asked: llm.ChatMessage | None = request.get("new_message")
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
         waited |= await self._conductor.requests.may_request(govern(handle, self._conductor))
-        if self._closed or (handle.interrupted and not handle.scheduled):
-            return  # it will not be played; LiveKit would ask the LLM first and check afterwards
-        own = request.get("instructions")
-        govern(handle, self._conductor).request = OwnRequest(
-            known, waited, None if own is None else str(own)
-        )
+        if self.left or (handle.interrupted and not handle.scheduled):
+            return False  # not played; LiveKit would ask the LLM first and check afterwards
+        speech = govern(handle, self._conductor)
+        speech.request = OwnRequest(speech.known, waited, None if own is None else str(own))
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
         if own is None:
-            self._conductor.speech.response_awaited(govern(handle, self._conductor))
+            self._conductor.speech.response_awaited(speech)
         self._plays(handle)
-        await ask(**request)
+        return True
 
     # LiveKit has added the user's message, the instructions and the running calls. The rest is one
     # synchronous step, so the model gets exactly what the flow has allowed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -18,11 +17,11 @@ class GovernedRun(RunResult[Any]):
     """A run that stays open while an agent hands over.
 
     LiveKit ends a run when everything that it watches is done. Between two agents it watches
-    nothing for a moment. An additional guard keeps it open.
+    nothing for a moment. So the run ends only when the flow says so.
     """
 
     _moved: Callable[[], None]
-    _guard: asyncio.Future[None]
+    _may_end = _idle = _cut = False
 
     @classmethod
     def adopt(cls, result: RunResult[Any], moved: Callable[[], None]) -> GovernedRun:
@@ -30,8 +29,6 @@ class GovernedRun(RunResult[Any]):
         result.__class__ = cls
         assert isinstance(result, cls)
         result._moved = moved
-        result._guard = asyncio.get_running_loop().create_future()
-        result._watch_handle(result._guard)
         return result
 
     def __repr__(self) -> str:
@@ -40,14 +37,15 @@ class GovernedRun(RunResult[Any]):
     @property
     def waits_for_rest_only(self) -> bool:
         """Everything that the run watches is done."""
-        return all(handle.done() for handle in self._handles if handle is not self._guard)
+        self._idle = False
+        super()._mark_done_if_needed(None)  # calls `_mark_done` if so
+        return self._idle
 
     @property
     def whole(self) -> bool:
         """No speech of the run was interrupted, and each of its calls has an output."""
-        cut = any(isinstance(one, SpeechHandle) and one.interrupted for one in self._handles)
         kinds = [event.type for event in self.events]
-        return not cut and kinds.count("function_call") == kinds.count("function_call_output")
+        return not self._cut and kinds.count("function_call") == kinds.count("function_call_output")
 
     def when_done(self, call: Callable[[GovernedRun], object]) -> None:
         """Call a function once the run has its result."""
@@ -55,8 +53,8 @@ class GovernedRun(RunResult[Any]):
 
     def end(self) -> None:
         """Let the run end as soon as what it watches is done."""
-        if not self._guard.done():
-            self._guard.set_result(None)
+        self._may_end = True
+        super()._mark_done_if_needed(None)
 
     def fail(self, error: BaseException) -> None:
         """End the run with an error."""
@@ -64,6 +62,11 @@ class GovernedRun(RunResult[Any]):
             self._done_fut.set_exception(error)
 
     def _mark_done_if_needed(self, handle: Any) -> None:
+        self._cut |= isinstance(handle, SpeechHandle) and handle.interrupted
         super()._mark_done_if_needed(handle)
-        if handle is not self._guard:
-            self._moved()
+        self._moved()
+
+    def _mark_done(self) -> None:
+        self._idle = True
+        if self._may_end:
+            super()._mark_done()

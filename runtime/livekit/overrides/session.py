@@ -11,9 +11,15 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
-from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentTask, llm
+from livekit.agents import (
+    Agent,
+    AgentFalseInterruptionEvent,
+    AgentTask,
+    ConversationItemAddedEvent,
+    llm,
+)
 from livekit.agents.utils import aio
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
@@ -65,11 +71,16 @@ class GovernedSession(AgentSession[Userdata_T]):
     _conductor: Conductor
     _life: Lifecycle
     tuner: Tuner
+    vad_given: bool
+    """The application has given a VAD to the session."""
     _stop_listening: Callable[[], None] = staticmethod(nothing)
     _adopted: WeakSet[GovernedActivity]
-    _tasks: WeakSet[AgentTask[Any]]
+    inline_tasks: WeakKeyDictionary[Agent, Agent]
+    """The tasks that agents have awaited, each with the agent that it hands back to."""
     _commits: deque[tuple[str, float]]
     _tearing_down: asyncio.Timeout | None = None
+    _handing_over = 0
+    _handoffs = 0
     _left_behind: Set[asyncio.Task[Any]] = frozenset()
     _toolsets_reported: asyncio.Task[None] | None = None
 
@@ -87,8 +98,6 @@ class GovernedSession(AgentSession[Userdata_T]):
                 self.history, conversation_of(activity), dict(self.__dict__.get("_commits", ()))
             )
             self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
-            if isinstance(activity.agent, AgentTask):
-                self.__dict__.setdefault("_tasks", WeakSet()).add(activity.agent)
         self.__dict__["_next_activity"] = activity
 
     @property
@@ -214,7 +223,9 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     async def _close_the_rest(self) -> None:
         # A tool can await a task that the application has replaced with another agent.
-        awaited = [task for task in self.__dict__.pop("_tasks", ()) if not task.done()]
+        tasks, self.inline_tasks = self.inline_tasks, WeakKeyDictionary()
+        awaited: list[Any] = [task for task in tasks if isinstance(task, AgentTask)]
+        awaited = [task for task in awaited if not task.done()]
         for task in awaited:
             task.cancel()
         for task in awaited:  # its tool closes the agent first, which waits for no call of its own
@@ -260,7 +271,37 @@ class GovernedSession(AgentSession[Userdata_T]):
         )
         activity: Any = self._activity
         conversation_of(activity).items.append(said)
-        self._conversation_item_added(said)
+        self.history.insert(said)
+        self.emit("conversation_item_added", ConversationItemAddedEvent(item=said))
+
+    def clear_user_turn(self) -> None:
+        """As `AgentSession.clear_user_turn`."""
+        activity = self.activity
+        words = activity.uncommitted_words if activity is not None else ""
+        super().clear_user_turn()
+        if activity is not None:
+            activity.cleared(words)
+
+    def commit_user_turn(
+        self,
+        *,
+        transcript_timeout: float = 2.0,
+        stt_flush_duration: float = 2.0,
+        skip_reply: bool = False,
+    ) -> asyncio.Future[str]:
+        """As `AgentSession.commit_user_turn`; during a handoff the next agent answers the turn."""
+        activity = self.activity
+        leaves = activity is not None and activity.leaves_audio and not skip_reply
+        if activity is not None:
+            self._conductor.commit_requested()
+        committed = super().commit_user_turn(
+            transcript_timeout=transcript_timeout,
+            stt_flush_duration=stt_flush_duration,
+            skip_reply=skip_reply or leaves,
+        )
+        if activity is not None and leaves:
+            activity.audio_left()
+        return committed
 
     def _on_audio_enabled_changed(self, enabled: bool) -> None:
         super()._on_audio_enabled_changed(enabled)
@@ -285,11 +326,6 @@ class GovernedSession(AgentSession[Userdata_T]):
         """The session closes or has closed."""
         return self._is_closing()
 
-    @property
-    def started(self) -> bool:
-        """`start` has returned and `aclose` has not."""
-        return self._started
-
     # -- handoffs and runs
 
     def agent_comes(self, agent: Agent) -> None:
@@ -297,9 +333,14 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     async def _update_activity(self, agent: Agent, **how: Any) -> None:
         self.agent_comes(agent)
+        if how.get("previous_activity") == "pause" and self.activity is not None:
+            self.inline_tasks[agent] = self.activity.agent
+        self._handing_over += 1
         try:
             await super()._update_activity(agent, **how)
         finally:
+            self._handing_over -= 1
+            self._handoffs += 1
             self.agent_phase_changed()
 
     def agent_phase_changed(self) -> None:
@@ -310,17 +351,14 @@ class GovernedSession(AgentSession[Userdata_T]):
     @property
     def agents_settled(self) -> bool:
         """No handoff is in progress, and `on_enter` of the active agent has returned."""
-        handoff = self._update_activity_atask
-        if self._activity_lock.locked() or (handoff is not None and not handoff.done()):
-            return False
-        return self.activity is not None and self.activity.settled
+        return not self._handing_over and self.activity is not None and self.activity.settled
 
     @property
     def agent_position(self) -> tuple[object, ...]:
-        """The active agent, the handoff in progress, and the task that the agent awaits. It changes
+        """The active agent, whether it leaves, and the handoffs in progress and before. It changes
         with each handoff."""
-        handoff = self._update_activity_atask, self._activity_lock.locked()
-        return self.activity, *handoff, self.activity is not None and self.activity.in_task
+        leaves = self.activity is not None and self.activity.leaving
+        return self.activity, leaves, self._handing_over, self._handoffs
 
     def begin_run(self, run: GovernedRun, **reply: Any) -> None:
         """Make a run active, and generate its reply."""

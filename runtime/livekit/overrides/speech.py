@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeGuard
 
 import attrs
 from livekit.agents import llm
-from livekit.agents.voice import agent as livekit_agent
-from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
+from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.speech_handle import SpeechHandle
+from livekit.agents.voice.tool_executor import _RunningTasks
 
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Source, Speech
+from turnfsm.runtime.conversation.tool_call import ToolCall
 from turnfsm.runtime.conversation.tool_calls import Result
-from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 __all__ = [
     "UNKNOWN",
@@ -26,11 +28,12 @@ __all__ = [
     "items_of_call",
     "own_id",
     "printed_as",
+    "running_for",
     "tool_interrupts",
 ]
 
 
-_info_of: Any = getattr(livekit_agent, "_get_activity_task_info", lambda task: None)
+_SPEECH: ContextVar[SpeechHandle | None] = ContextVar("turnfsm_speech", default=None)
 
 UNKNOWN: Any = object()
 """The output of a step that has not begun."""
@@ -63,8 +66,21 @@ class GovernedHandle(SpeechHandle):
     """It asks a realtime model to deliver results, not to answer the user."""
     output: Any = UNKNOWN
     """The output of its latest step, once that has begun; None if it is text only."""
+    known: frozenset[str] = frozenset()
+    """The ids of the items in the conversation when LiveKit copied it for its next step."""
     request: OwnRequest | None = None
     """The request for its next step, until it is sent."""
+    tasks: list[asyncio.Task[Any]]
+    """The tasks that run for it."""
+    turn_context: Any = None
+    """The OpenTelemetry context of the agent's turn, once that has begun."""
+    failed: bool = False
+    """An error ends it; set before it is done."""
+
+    _cut: asyncio.Future[None]
+    _over: asyncio.Future[None]
+    _source: Source | None = None
+    _holds = 0
 
     def __repr__(self) -> str:
         return printed_as(SpeechHandle, self)
@@ -81,18 +97,16 @@ class GovernedHandle(SpeechHandle):
     def allow_interruptions(self, value: bool) -> None:
         before = self.interruptible
         SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
-        if before != value:
-            self._conductor.speech.interruptions_turned(self, on=value)
+        self._interruptions_turned(before)
 
-    @property
-    def failed(self) -> bool:
-        """An error has ended it."""
-        return self._error is not None  # set even before it is done, unlike `exception()`
+    def _interruptions_turned(self, before: bool) -> None:
+        if (now := self.interruptible) != before:
+            self._conductor.speech.interruptions_turned(self, on=now)
 
     @property
     def interruptible(self) -> bool:
         """As `allow_interruptions`, without asking the conductor."""
-        return super().allow_interruptions
+        return super().allow_interruptions and not self._holds
 
     def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
         """As `SpeechHandle.interrupt`.
@@ -101,9 +115,8 @@ class GovernedHandle(SpeechHandle):
         replace a reply that has not begun; LiveKit would raise if that is uninterruptible.
         """
         tool_interrupts(self)
-        force = force or (source == "user_turn" and self.waits)
         goes_on = not (self.interrupted or self.done())
-        super().interrupt(force=force, source=source)
+        self.stop(source, force=force or (source == "user_turn" and self.waits))
         if goes_on and source == "programmatic":
             self._conductor.speech.interrupted_by_code(self, asyncio.current_task())
         return self
@@ -112,7 +125,8 @@ class GovernedHandle(SpeechHandle):
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            self._conductor.speech.interrupted(self, self._interrupt_source)
+            self._cut.set_result(None)
+            self._conductor.speech.interrupted(self, self._source)
         return self
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
@@ -139,73 +153,64 @@ class GovernedHandle(SpeechHandle):
             self._conductor.requests.reply_heard(self.id, whole=whole)
 
     def _mark_done(self, error: BaseException | None = None) -> None:
+        self.failed |= error is not None and not self.done()
         super()._mark_done(error)
+        if not self._over.done():
+            self._over.set_result(None)
         self._conductor.speech.finished(self, failed=self.failed)
 
-    async def _wait_for_generation(self, step_idx: int = -1) -> None:
-        # LiveKit itself waits for the last step. A step index means RunContext.wait_for_playout,
-        # which tools call before their side effect.
-        info = _blocking_call() if step_idx >= 0 else None
-        call = self._conductor.tools.get(info.call_id) if info is not None else None
-        if call is None:
-            await super()._wait_for_generation(step_idx=step_idx)
-            return
-        await self.heard_or_interrupted(step_idx)
-        await self._conductor.objections.known(call, "await_transcript")
-        if (said := self._conductor.tools.cut_wait(call.id)) is not None:
-            raise SpeechInterrupted(self.id, said)
-        await super()._wait_for_generation(step_idx=step_idx)
-
-    async def heard_or_interrupted(self, step: int) -> None:
-        """Wait until a step has returned the floor, or the speech is interrupted."""
-        heard = asyncio.ensure_future(super()._wait_for_generation(step_idx=step))
+    async def unless_cut(self, wait: Coroutine[Any, Any, None]) -> None:
+        """Wait for this, but not longer than until the speech is interrupted."""
+        task = asyncio.ensure_future(wait)
         try:
-            await asyncio.wait({heard, self._interrupt_fut}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, self._cut}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            heard.cancel()
+            task.cancel()
 
     async def wait_for_playout(self) -> None:
         # If the user interrupts a tool's turn, the tool's unsaid speech is dropped with it. The
         # tool itself continues, as in LiveKit.
-        owner = _SpeechHandleContextVar.get(None) if _blocking_call() is not None else None
-        if owner is not None and owner is not self:
-            over = {self._done_fut, owner._interrupt_fut}
+        call = self._blocking_call()
+        owner = call.speech if call is not None else None
+        if isinstance(owner, GovernedHandle) and owner is not self:
             try:
+                over = {self._over, owner._cut}
                 await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
             finally:  # also if the tool is cancelled with its turn
-                by_user = owner._interrupt_source not in (None, "programmatic")
+                by_user = owner.interrupted and owner._source not in (None, "programmatic")
                 if by_user and not self.done() and self.interruptible:
                     self.interrupt()
         await super().wait_for_playout()
 
+    def _blocking_call(self) -> ToolCall | None:
+        """The tool call that the current task runs, if its turn waits for it."""
+        context = _running_tool()
+        if context is None:
+            return None
+        call = self._conductor.tools.get(context.function_call.call_id)
+        return None if call is None or call.state == "reported" else call
+
     @property
     def held_by_tools(self) -> bool:
         """The application allows interruptions, but tool calls prevent them."""
-        return self._interruption_holds > 0 and self._interruption_holds_restore
-
-    @property
-    def turn_context(self) -> Any:
-        """The OpenTelemetry context of the agent's turn."""
-        return self._agent_turn_context
-
-    @property
-    def tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks that run for the speech."""
-        return self._tasks
+        return self._holds > 0 and super().allow_interruptions
 
     def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
         """Interrupt it, and before it a realtime model's response."""
         floor: Any = self._conductor.floor
         if model and floor.holds(self):
             floor.step.agent.interrupt_model()
+        if not (self.interrupted or self.done()):
+            if self._holds and not force:
+                raise RuntimeError("This generation handle does not allow interruptions")
+            self._source = source
         super().interrupt(force=force, source=source)
 
     def hold(self, on: bool) -> None:
-        """Disallow interruptions until this hold is released. Holds are counted, as in LiveKit."""
-        if on:
-            self._hold_interruptions()
-        else:
-            self._release_interruptions()
+        """Disallow interruptions until every hold is released."""
+        before = self.interruptible
+        self._holds += 1 if on else -1
+        self._interruptions_turned(before)
 
     def _yield_floor(self) -> None:
         # the model has produced nothing yet
@@ -260,7 +265,7 @@ class GovernedHandle(SpeechHandle):
     @property
     def finished(self) -> bool:
         """Its tasks have ended."""
-        return all(task.done() for task in self._tasks)
+        return all(task.done() for task in self.tasks)
 
 
 def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
@@ -274,10 +279,18 @@ def printed_as(theirs: type, one: object) -> str:
 
 def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
     """Turn a speech that LiveKit has built into a governed one."""
-    if not isinstance(handle, GovernedHandle):
-        handle.__class__ = GovernedHandle
-        handle._conductor = conductor  # type: ignore[attr-defined]
-    return handle  # type: ignore[return-value]
+    if isinstance(handle, GovernedHandle):
+        return handle
+    handle.__class__ = GovernedHandle
+    assert isinstance(handle, GovernedHandle)
+    handle._conductor, handle.tasks = conductor, []
+    loop = asyncio.get_running_loop()
+    handle._cut, handle._over = loop.create_future(), loop.create_future()
+    if handle.interrupted:
+        handle._cut.set_result(None)
+    if handle.done():
+        handle._over.set_result(None)
+    return handle
 
 
 def own_id(conductor: Conductor, item: str, given: str) -> str:
@@ -294,14 +307,11 @@ def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
     return its if any(item.type == "function_call_output" for item in its) else []
 
 
-def _blocking_call() -> llm.FunctionCall | None:
-    """The tool call that the current task runs, if its turn waits for it."""
+def _running_tool() -> RunContext[Any] | None:
+    """The context of the tool call that the current task runs."""
     task = asyncio.current_task()
-    info = _info_of(task) if task is not None else None
-    call: llm.FunctionCall | None = info.function_call if info is not None else None
-    if call is None or call.extra.get("__livekit_agents_tool_non_blocking", False):
-        return None
-    return call
+    calls = (call for of_session in _RunningTasks.values() for call in of_session.values())
+    return next((call.ctx for call in calls if call.exe_task is task), None)
 
 
 def tool_interrupts(only: SpeechHandle | None = None) -> None:
@@ -310,17 +320,25 @@ def tool_interrupts(only: SpeechHandle | None = None) -> None:
     Args:
         only: The speech that is interrupted; None means every speech.
     """
-    task = asyncio.current_task()
-    info = _info_of(task) if task is not None else None
-    if info is None or info.function_call is None:
+    if (context := _running_tool()) is None:
         return
-    speech = info.speech_handle
+    speech = context.speech_handle
     if only is not None and only is not speech:
         return
     if isinstance(speech, GovernedHandle) and not (speech.interrupted or speech.done()):
-        speech._conductor.tools.interrupts(info.function_call.call_id)
+        speech._conductor.tools.interrupts(context.function_call.call_id)
 
 
 def current_speech() -> SpeechHandle | None:
     """The speech for which the current task runs."""
-    return _SpeechHandleContextVar.get(None)
+    return _SPEECH.get()
+
+
+@contextmanager
+def running_for(speech: SpeechHandle | None) -> Iterator[None]:
+    """Tasks created here run for this speech; None: for that of the current task."""
+    token = _SPEECH.set(speech or _SPEECH.get())
+    try:
+        yield
+    finally:
+        _SPEECH.reset(token)

@@ -18,7 +18,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.tool_call import CANCELLED, UNKNOWN
+from turnfsm.runtime.conversation.tool_call import CANCELLED, UNKNOWN, ToolCall
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
@@ -30,6 +30,7 @@ from .speech import GovernedHandle, govern
 __all__ = [
     "GovernedExecutor",
     "TurnContext",
+    "activity_of",
     "cancel_call",
     "cancelled_pair",
     "report_result",
@@ -64,6 +65,27 @@ class TurnContext(RunContext[Userdata_T]):
         ...     return f"booked for {time}"
     """
 
+    async def wait_for_playout(self) -> None:
+        """As `RunContext.wait_for_playout`.
+
+        Raises:
+            SpeechInterrupted: The user has objected to the call, which is not made yet.
+        """
+        speech, call = self.speech_handle, self._call
+        if isinstance(speech, GovernedHandle) and call is not None and call.state != "reported":
+            await speech.unless_cut(super().wait_for_playout())
+            await speech._conductor.objections.known(call, "await_transcript")
+            if (said := speech._conductor.tools.cut_wait(call.id)) is not None:
+                raise SpeechInterrupted(speech.id, said)
+        await super().wait_for_playout()
+
+    @property
+    def _call(self) -> ToolCall | None:
+        speech = self.speech_handle
+        if not isinstance(speech, GovernedHandle):
+            return None
+        return speech._conductor.tools.get(self.function_call.call_id)
+
     async def commit_point(self) -> None:
         """Call this right before a side effect. It raises if the user has objected.
 
@@ -80,10 +102,7 @@ class TurnContext(RunContext[Userdata_T]):
         # A pending interruption must come before the side effect. There is no way to see one, so
         # every ready callback runs first.
         await asyncio.sleep(0)
-        call = None
-        if isinstance(speech, GovernedHandle):
-            call = speech._conductor.tools.get(self.function_call.call_id)
-        if call is not None and isinstance(speech, GovernedHandle):
+        if (call := self._call) is not None and isinstance(speech, GovernedHandle):
             await speech._conductor.objections.known(call, "await_transcript")
             said = call.refusal_of_effect()
         else:
@@ -168,6 +187,8 @@ class GovernedExecutor(_ToolExecutor):
     """An executor that runs a call only if no identical call answers it; see `Ledger.answer`."""
 
     _conductor: Conductor
+    activity: Any
+    """The activity whose calls it runs."""
 
     async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
         call, turn = run_ctx.function_call, run_ctx.speech_handle.id
@@ -243,7 +264,7 @@ class GovernedExecutor(_ToolExecutor):
             return value
         call.waits = True
         try:
-            await speech.heard_or_interrupted(run_ctx._initial_step_idx)
+            await speech.unless_cut(RunContext.wait_for_playout(run_ctx))
             await self._conductor.objections.known(call, "hand_over_later")
         finally:
             call.waits = False
@@ -367,6 +388,12 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
     return task.ctx  # type: ignore[return-value]
 
 
+def activity_of(session: AgentSession[Any], call_id: str) -> Any:
+    """The activity that a running tool call belongs to; None if it is of no agent."""
+    executor = _RunningTasks[session][call_id].executor
+    return executor.activity if isinstance(executor, GovernedExecutor) else None
+
+
 def returned(session: AgentSession[Any]) -> dict[str, Literal["agent", "other"]]:
     """The return values of tools whose ends LiveKit is about to report."""
     running = _RunningTasks.get(session, {})
@@ -381,8 +408,6 @@ def _gave(task: asyncio.Task[Any]) -> Literal["agent", "other"]:
 async def say_still_running(context: TurnContext[Any]) -> None:
     """Give a call that continues in the background an output that says so."""
     await context.update(STILL_RUNNING, template="{message}")
-    # For the tool itself nothing changes: its waits still end with its turn.
-    context.function_call.extra.pop("__livekit_agents_tool_non_blocking", None)
 
 
 def report_result(
