@@ -42,6 +42,7 @@ class LedgerCall:
         handoff: The tool returned an agent. A restart cannot bring it back.
         result_id: The id of its result in the conversation, if that differs from the call's.
         by: The call whose result answered this one; None if its own tool ran.
+        replaced_by: The newer call that corrects this one.
         machine: Its state and facts. Changed by `Ledger.post`.
     """
 
@@ -55,6 +56,7 @@ class LedgerCall:
     handoff: bool = False
     result_id: str | None = None
     by: str | None = None
+    replaced_by: str | None = None
     machine: Machine = attrs.field(factory=_new_machine, init=False, repr=False)
 
     @property
@@ -105,7 +107,10 @@ class LedgerCall:
             self.result_id = data.get("id")
         if asked := self.machine.asks(trigger):
             self.machine.set_host_facts({fact: fact in facts for fact in asked})
-        return self.machine.step(trigger)
+        verdict = self.machine.step(trigger)
+        if verdict and trigger == "correction":
+            self.replaced_by = data["by"]
+        return verdict
 
 
 def canonical(arguments: str) -> str:

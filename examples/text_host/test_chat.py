@@ -208,6 +208,47 @@ def test_an_identical_call_gets_the_result_of_the_first_without_running() -> Non
     assert [line for _, line in user.seen] == ["Done."]
 
 
+def test_the_result_of_a_tool_that_completes_although_it_was_cancelled_is_told() -> None:
+    """The user must hear what was done."""
+
+    @on_interruption("cancel")
+    async def book(table: int) -> str:
+        try:
+            await asyncio.sleep(9.0)
+        except asyncio.CancelledError:
+            await asyncio.sleep(2.0)
+        return "it is booked"
+
+    user, _ = talk_to(
+        [(1.0, types("a table")), (3.0, types("wait"))],
+        9.0,
+        model=scripted(
+            {"The result of book": Answer("Done."), "wait": Answer("Yes?"), "a table": BOOK}
+        ),
+        tools={"book": book},
+        flow=load_flow("turn"),
+    )
+    assert [line for _, line in user.seen] == ["Yes?", "Done."]
+
+
+def test_a_tool_that_completes_after_the_user_has_left_starts_nothing() -> None:
+    async def book(table: int) -> str:
+        try:
+            await asyncio.sleep(60.0)
+        except asyncio.CancelledError:
+            await asyncio.sleep(1.0)
+        return "it is booked"
+
+    user, _ = talk_to(
+        [(1.0, types("book"))],
+        4.0,
+        model=scripted({"book": BOOK}),
+        tools={"book": book},
+        flow=load_flow("turn"),
+    )
+    assert user.seen == []
+
+
 def test_a_user_who_leaves_ends_what_runs() -> None:
     ended: list[str] = []
 

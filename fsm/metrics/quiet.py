@@ -118,7 +118,7 @@ class QuietTimes:
             self._released[call] = self._calls.pop(call).partition(" since ")[0]
             if len(self._released) > _MOST_CALLS:
                 self._released.pop(next(iter(self._released)))
-        elif note.kind == "tool_correction" and call in self._released:
+        if note.kind == "tool_correction" and call in self._released:
             self._released[call] += f", which {note.data.get('by')} has replaced"
 
     def end(self, now: float, out: list[Value]) -> None:
@@ -331,7 +331,7 @@ _FAILED = "the STT failed"
 _ROUNDED = 0.002
 """Seconds; the times of a note are rounded."""
 
-_LET_GO = ("tool_unblocked", "tool_turn_over", "tool_reported")
+_LET_GO = ("tool_unblocked", "tool_turn_over", "tool_reported", "tool_correction")
 """The notes of a call that continues without its turn."""
 
 _MAY_WAIT = ("turn_committed", "reply", "start_playout")

@@ -240,13 +240,13 @@ class OpenCalls:
     def _in(self, states: Sequence[str]) -> list[ToolCall]:
         return [call for call in self._calls.values() if call.state in states]
 
-    def _post(self, call: ToolCall, trigger: str, **data: object) -> None:
-        call.post(trigger, **data)
+    def _post(self, call: ToolCall, trigger: str) -> None:
+        call.post(trigger)
         self.forget_settled()
 
     def forget_settled(self) -> None:
         """Drop the finished calls whose results are not on the agenda any more."""
-        over = [call.id for call in self._in(("closed",))]
-        for call_id in over:
-            if self._log.agenda.find("result", call_id) is None:
-                del self._calls[call_id]
+        for call in self._in(("committed",)):
+            if not call.on_agenda:
+                call.post("settled")
+                del self._calls[call.id]

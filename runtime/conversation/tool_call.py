@@ -11,11 +11,12 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm import Verdict
+from turnfsm.fsm.agenda import ResultDropped, ResultReady
 from turnfsm.fsm.flow import Confirm, Policy
 from turnfsm.runtime.ledger import End as LedgerEnd
 from turnfsm.runtime.ledger import Ledger, LedgerCall
+from turnfsm.runtime.log import Log
 
-from .floor import Floor
 from .ports import Agent, Speech
 
 __all__ = [
@@ -47,9 +48,6 @@ _WHY = {
 REPLACED = "the newer call {call} has replaced this one"
 _OUTDATED = "{output}\nThis is out of date: {why}. Mention it only if it has changed something."
 _OTHERWISE = "the turn was interrupted before the user had said yes"
-_BY_WORDS = ("unblocked", "objected")
-"""The triggers that end a call because the user did not say yes."""
-
 _SAID = {"report_no_effect": NOTHING_DONE, "report_unknown": UNKNOWN}
 
 
@@ -61,36 +59,21 @@ class ToolCall:
         entry: The call's entry in the ledger, with its machine.
         speech: Its speech.
         agent: The agent that made it.
-        has_output: It has a result that the user may want to hear.
-        awaits_input: It has ended with a question to the user, and the user has not answered.
-        silent: The tool or the application wants no reply to that.
-        was_cancelled: It was cancelled. Its end is reported later.
-        step_hands_over: It was the last call of its step, and a call of the step has returned an
-            agent.
-        waits: It waits to learn whether the user objects.
-        replaced_by: The newer call that corrects it.
         confirm: What the user is asked before the tool runs; None if it runs at once.
         refused: What the model reads if the user did not say yes, else None.
-        refused_by: The trigger by which the call has ended then.
+        waits: It waits to learn whether the user objects.
         context: Its context variables. The reply that delivers its result runs with them.
     """
 
     entry: LedgerCall
     speech: Speech
     agent: Agent | None
+    confirm: Confirm | None
     _ledger: Ledger
-    _floor: Floor
+    _log: Log
     _talks_over: Callable[[Agent], bool]
-    has_output: bool = False
-    awaits_input: bool = False
-    silent: bool = False
-    was_cancelled: bool = False
-    step_hands_over: bool = False
-    waits: bool = False
-    replaced_by: str | None = None
-    confirm: Confirm | None = None
     refused: str | None = None
-    refused_by: str | None = None
+    waits: bool = False
     _decided: asyncio.Event = attrs.field(factory=asyncio.Event, repr=False)
     context: Context = attrs.field(factory=copy_context, repr=False)
 
@@ -142,10 +125,28 @@ class ToolCall:
         return self.entry.machine.holds("turn_over")
 
     @property
+    def awaits_input(self) -> bool:
+        """The tool has asked the user something, and they have not answered."""
+        return self.entry.machine.holds("awaits_input")
+
+    @property
+    def replaced_by(self) -> str | None:
+        """The newer call that corrects it."""
+        return self.entry.replaced_by
+
+    @property
+    def on_agenda(self) -> bool:
+        """Its result is to be delivered, now or when it comes."""
+        return self._log.agenda.find("result", self.id) is not None
+
+    @property
     def cancellation(self) -> str | None:
         """The output for the model if the call was cancelled, else None."""
-        if not self.was_cancelled and self.how != "cancelled":
-            return None
+        return self.output_if_cancelled if self.how == "cancelled" else None
+
+    @property
+    def output_if_cancelled(self) -> str:
+        """The output for the model if the call is cancelled now."""
         if self.refused is not None:
             return self.refused
         if self.replaced_by is not None:
@@ -168,27 +169,31 @@ class ToolCall:
     def _ends_with_turn(self) -> bool:
         return self.cancels() and self.turn_over
 
-    def post(self, trigger: str, **data: object) -> Verdict:
+    def post(self, trigger: str, hands_over: bool = False, /, **data: object) -> Verdict:
         """Decide on a trigger, change the state, and carry the actions out.
 
         Args:
+            hands_over: The call has ended, and the session hands over to an agent that a call of
+                its step has returned.
             data: What the journal records about it.
         """
-        answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(trigger)}
-        verdict = self._ledger.post(self.entry, trigger, answers, **data)
+        verdict = self._ledger.post(self.entry, trigger, self._answers(trigger, hands_over), **data)
         for action in verdict.actions:
             if action == "refuse_tool":
-                self.refused_by = trigger
-                why = self._replaced if self.replaced_by else _WHY.get(trigger, _OTHERWISE)
-                self.refused = NOT_CONFIRMED + (self.refused or why)
+                why = data.get("why") or (self._replaced if self.replaced_by else _WHY.get(trigger))
+                self.refused = f"{NOT_CONFIRMED}{why or _OTHERWISE}"
             if action not in _SAID:
                 getattr(self, action)()
         return verdict
 
     def ask(self, request: str) -> Verdict:
         """What `post` would return now. Changes nothing."""
-        answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(request)}
-        return self._ledger.ask(self.entry, request, answers)
+        return self._ledger.ask(self.entry, request, self._answers(request))
+
+    def _answers(self, trigger: str, hands_over: bool = False) -> Mapping[str, bool]:
+        asked = self.entry.machine.asks(trigger)
+        answers = {fact: getattr(self, fact)() for fact in asked if fact != "hands_over"}
+        return answers | {"hands_over": hands_over} if "hands_over" in asked else answers
 
     def refusal_of_effect(self) -> str | None:
         """None if the tool may carry out its side effect now; otherwise the output for the
@@ -198,17 +203,6 @@ class ToolCall:
         said = _said(self.post("effect_refused"))
         replaced = said == NOTHING_DONE and self.replaced_by is not None
         return f"{self._replaced}: nothing was done" if replaced else said
-
-    def replace(self, newer: str) -> bool:
-        """A newer call corrects this one. Returns whether it replaces it."""
-        machine = self.entry.machine
-        if machine.final:  # nothing is left but to deliver it
-            if not machine.holds("past_commit_point"):
-                self.replaced_by = newer
-        elif self.ask("correction"):
-            self.replaced_by = newer
-            self.post("correction", by=newer)
-        return self.replaced_by == newer
 
     def cut_wait(self) -> str | None:
         """The output for the model if an objection ends a wait of the tool, else None."""
@@ -222,12 +216,6 @@ class ToolCall:
         """
         await self._decided.wait()
         return self.refused
-
-    @property
-    def said_otherwise(self) -> bool:
-        """The user has not answered, and the agent says the declared text."""
-        declared = self.confirm is not None and bool(self.confirm.otherwise)
-        return declared and self.refused_by == "not_confirmed"
 
     # -- host facts
 
@@ -259,31 +247,36 @@ class ToolCall:
         """The policy is finish."""
         return self.policy == "finish"
 
-    def drop_reason(self) -> str | None:
-        """Why the result need not be delivered; None if it must be."""
-        if self.replaced_by is not None:
-            return self._replaced
-        if self.cancellation is not None and self._ends_with_turn:
-            return "it was cancelled with its turn"
-        if self.refused_by in _BY_WORDS:
-            return "the answer to what the user has said instead of yes tells it"
-        if self.said_otherwise:
-            return "the agent has said it itself"
-        if not self.has_output:
-            return "it gave nothing to say"
-        if self.silent:
-            return "the application wants no reply to it"
-        if self.agent is not None and self.agent.setup.replies_to_results:
-            return "the model replies to it by itself"
-        return None
-
-    def hands_over(self) -> bool:
-        """The session hands over to an agent returned by a call of the same step."""
-        return self.step_hands_over and self._floor.returned_by(self.speech)
+    def says_otherwise(self) -> bool:
+        """The agent says a declared text if the user does not answer."""
+        return self.confirm is not None and bool(self.confirm.otherwise)
 
     def user_may_object(self) -> bool:
         """The user speaks over the turn, or may soon get an answer to what they said."""
         return self.agent is not None and self._talks_over(self.agent)
+
+    # -- what becomes of its result
+
+    def arrived(self, *, empty: bool) -> None:
+        """Its output has arrived. Decide whether it must be delivered.
+
+        Args:
+            empty: It has no text.
+        """
+        if self.gave_update or self.awaits_input:
+            return  # the result follows
+        if self.cancellation is not None and self._ends_with_turn:
+            self.drop("it was cancelled with its turn")
+        elif empty:
+            self.drop("it gave nothing to say")
+        elif self.agent is not None and self.agent.setup.replies_to_results:
+            self.drop("the model replies to it by itself")
+        else:
+            self._log.add(ResultReady(self.id))
+
+    def drop(self, reason: str) -> None:
+        """Its result need not be delivered, now or when it comes."""
+        self._log.add(ResultDropped(self.id, reason))
 
     # -- actions
 
@@ -296,7 +289,15 @@ class ToolCall:
         self._decided.set()
 
     def drop_result(self) -> None:
-        """Deliver no result. `ToolCalls` takes it off the agenda, with `drop_reason`."""
+        if self.replaced_by is not None:
+            self.drop(self._replaced)
+        elif self.state == "unanswered":
+            self.drop("the agent says it itself")
+        else:
+            self.drop("the answer to what the user has said instead of yes tells it")
+
+    def drop_question(self) -> None:
+        self.drop("the user has answered its question")
 
     def hold_turn(self) -> None:
         self.speech.hold(True)

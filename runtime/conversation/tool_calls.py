@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ResultDropped, ResultReady
+from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade
 from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -80,10 +80,10 @@ class ToolCalls(OpenCalls):
         self._speeches[speech.id] = speech
         policy = policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
+        confirm = self.confirmation(name, arguments)
         call = self._calls[call_id] = ToolCall(
-            entry, speech, agent, self._ledger, self._floor, self.talks_over
+            entry, speech, agent, confirm, self._ledger, self._log, self.talks_over
         )
-        call.confirm = self.confirmation(name, arguments)
         self._log.add(CallMade(call_id, speech.id))
         call.post("started")
         self._correct_earlier(call)
@@ -109,8 +109,8 @@ class ToolCalls(OpenCalls):
             by: The trigger of `specs/tool_call.yaml`.
             why: What the model reads; by default what the trigger means.
         """
-        call.refused = why
-        self._post(call, by)
+        call.post(by, **({"why": why} if why else {}))
+        self.forget_settled()
         self._count_released()
         self._moved()
 
@@ -156,13 +156,14 @@ class ToolCalls(OpenCalls):
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
                 # it is in the conversation before the report
-                call.has_output = bool(output)
-                self._post(call, "late_result")
-                self._ready(call)
+                call.post("late_result")
+                call.arrived(empty=not output)
         if call is not None:
-            call.step_hands_over = self.step_hands_over(call, returned)
-            self._post(call, "interrupt_held_turn")
-            self._post(call, "ended", **data)
+            returns = self._floor.returned_by(call.speech)
+            hands_over = returns and self.step_hands_over(call, returned)
+            call.post("interrupt_held_turn", hands_over)
+            call.post("ended", hands_over, **data)
+            self.forget_settled()
             if call.state in UNCOMMITTED:
                 self.turn.post("tool_ended", call=call_id)
             self.answer_calls_delaying_commit(call.speech)
@@ -178,10 +179,9 @@ class ToolCalls(OpenCalls):
         """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
-                call.has_output = not result.empty
                 self._post(call, "given")
-                if call.has_output:  # a handoff is only known when it is committed
-                    self._ready(call)
+                if not result.empty:  # a handoff is only known when it is committed
+                    call.arrived(empty=False)
         self._moved()
 
     def committed(self, results: Iterable[Result]) -> None:
@@ -191,8 +191,7 @@ class ToolCalls(OpenCalls):
         """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
-                call.has_output = not result.empty
-                self._ready(call)
+                call.arrived(empty=result.empty)
                 self._post(call, "committed")
             elif (entry := self._ledger.find(result.call)) is not None:
                 self._ledger.post(entry, "committed")  # answered with the result of another call
@@ -207,9 +206,7 @@ class ToolCalls(OpenCalls):
             silent: The calls to whose results the application wants no reply.
         """
         for id in silent:
-            if (call := self._calls.get(id)) is not None:
-                call.silent = True
-                self._ready(call)
+            self.wants_no_reply(id)
         calls = [call for call in self._in(("handing_over",)) if call.speech is speech]
         for call in calls:
             self._post(call, "executed")
@@ -230,45 +227,36 @@ class ToolCalls(OpenCalls):
         Posts `next_reply` when the floor is free.
         """
         if (call := self._calls.get(result.call)) is not None:
-            call.has_output = not result.empty
-            self._post(call, "late_result")
-            self._ready(call)
+            call.post("late_result")
+            call.arrived(empty=result.empty)
+            self.forget_settled()
             self._moved()
 
     # -- what the adapter asks
 
-    def cancelled(self, call_id: str) -> None:
-        """A tool was cancelled.
-
-        Posts nothing: its end is reported later.
-        """
-        if (call := self._calls.get(call_id)) is not None:
-            call.was_cancelled = True
-
     def wants_no_reply(self, call_id: str) -> None:
-        """The tool wants no reply to its result, which is not given yet. Posts nothing."""
+        """The tool or the application wants no reply to this result. Posts nothing."""
         if (call := self._calls.get(call_id)) is not None:
-            call.silent = True
+            call.drop("the application wants no reply to it")
 
     def replaced(self, call_id: str, newer: str) -> None:
         """The framework is about to cancel a call, as the tool says that a newer call replaces it.
         Posts nothing."""
         if (call := self._calls.get(call_id)) is not None:
-            self._replace(call, newer)
+            self._correct(call, newer)
 
-    def awaits_input(self, call_id: str, question: str) -> None:
+    def input_required(self, call_id: str, question: str) -> None:
         """The tool has asked the user, and the next message is its output. It stays on the agenda
         until then. Posts nothing."""
         if (call := self._calls.get(call_id)) is not None:
-            call.awaits_input = True
-            self.turn.note("input_required", call=call_id, question=question)
+            call.post("input_required", text=question)
 
     def input_given(self) -> None:
         """A message of the user is in the conversation. Posts nothing: the reply to it also answers
         what tools have asked."""
-        for call in [call for call in self._calls.values() if call.awaits_input]:
-            call.awaits_input = False
-            self._log.add(ResultDropped(call.id, "the user has answered its question"))
+        for call in self._calls.values():
+            if call.awaits_input:
+                call.post("input_given")
         self.forget_settled()
 
     def returned_agent(self, call_id: str) -> None:
@@ -278,7 +266,7 @@ class ToolCalls(OpenCalls):
     def may_hand_over(self, call_id: str, speech: Speech) -> bool:
         """The session may hand over to the agent that the tool has returned."""
         entry, stands = self._ledger.find(call_id), not speech.interrupted
-        if entry is None or entry.state == "closed":
+        if entry is None or entry.state in ("committed", "closed"):
             return stands or (entry is not None and entry.interrupts)
         call = self._calls.get(entry.id)
         facts = {"turn_stands": stands, "replaced": call is None or call.replaced()}
@@ -300,8 +288,8 @@ class ToolCalls(OpenCalls):
         """
         call = self._calls.get(call_id)
         said = call.cut_wait() if call is not None else None
-        if said is not None:
-            self._log.add(ResultDropped(call_id, "the interruption ended a wait of the tool"))
+        if call is not None and said is not None:
+            call.drop("the interruption ended a wait of the tool")
         return said
 
     def outlives_agent(self, call_id: str) -> bool:
@@ -455,21 +443,13 @@ class ToolCalls(OpenCalls):
             if call.name != newer.name or call.speech is newer.speech:
                 continue
             if correction.applies(call.arguments, newer.arguments):
-                self._replace(call, newer.id)
+                self._correct(call, newer.id)
+
+    def _correct(self, call: ToolCall, newer: str) -> None:
+        if call.post("correction", by=newer):
+            self.answer_calls_delaying_commit(call.speech)
+            self._count_released()
         self.forget_settled()
-
-    def _replace(self, call: ToolCall, newer: str) -> None:
-        if call.replace(newer):
-            self._log.add(ResultDropped(call.id, call.drop_reason() or ""))
-
-    def _ready(self, call: ToolCall) -> None:
-        """The result of a call has arrived. Decide whether it must be delivered."""
-        if call.gave_update or call.awaits_input:
-            return  # the result follows
-        if (reason := call.drop_reason()) is not None:
-            self._log.add(ResultDropped(call.id, reason))
-        else:
-            self._log.add(ResultReady(call.id))
 
     def _forget_finished(self) -> None:
         for speech in [speech for speech in self._speeches.values() if speech.finished]:

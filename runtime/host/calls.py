@@ -139,12 +139,11 @@ class Calls:
         try:
             refused = await made.allowed() if made is not None else None
             if made is not None and refused is not None:
-                await self.settle(call, "error", refused, deliver=not made.said_otherwise)
+                await self.settle(call, "error", refused, deliver=made.on_agenda)
                 return
             call.task = task = asyncio.ensure_future(work())
             done, _ = await asyncio.wait({task}, timeout=limit or None)
             if not done:
-                tools.cancelled(call.id)
                 task.cancel()
                 await asyncio.wait({task})
             await self._over(call, task, TOO_LONG.format(seconds=limit) if limit else CANCELLED)
@@ -254,7 +253,6 @@ class Calls:
     def cancel(self, id: str) -> None:
         """Cancel a running tool."""
         if (call := self.open.get(id)) is not None and call.task is not None:
-            self.host.conductor.tools.cancelled(id)
             call.task.cancel()
 
     def answer(self, calls: Sequence[str]) -> None:
@@ -271,8 +269,8 @@ class Calls:
         made = self.host.conductor.tools.get(call.id)
         if task.cancelled():
             ours = made is not None and (made.turn_over or made.replaced_by is not None)
-            said = made.cancellation if made is not None and ours else why
-            await self.settle(call, "cancelled", said or CANCELLED)
+            said = made.output_if_cancelled if made is not None and ours else why
+            await self.settle(call, "cancelled", said)
         elif isinstance(error := task.exception(), SpeechInterrupted):
             await self.settle(call, "error", str(error))
         elif isinstance(error, Exception):

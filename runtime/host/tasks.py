@@ -24,7 +24,7 @@ class Tasks:
 
     async def aclose(self) -> None:
         """Cancel the tasks, and wait until they have ended."""
-        for task in tuple(self._running):
-            task.cancel()
-        if self._running:
+        while self._running:  # a task may start another one while it ends
+            for task in tuple(self._running):
+                task.cancel()
             await asyncio.wait(self._running)

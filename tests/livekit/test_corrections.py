@@ -183,6 +183,7 @@ def test_a_result_that_was_not_heard_is_out_of_date() -> None:
     stage = staged(flow_of(), ScriptedUser().says(ASK, at=0.5).says(CORRECT, at=2.5), inn)
     outcome = stage.run(20.0)
     assert dropped(stage) == ["call_1"]
+    assert replaced(stage) == [("call_1", "call_2")]
     assert outputs(stage)[0] == "booked Tue"
     assert said(outcome)[-1] == "So: booked Thu"
 
@@ -226,6 +227,25 @@ def test_a_model_that_owns_its_turns_replaces_its_delegation(
     assert (inn.booked, inn.cancelled) == (["Kim Thu"], cancelled), outcome.timeline()
     assert replaced(stage) == [("call_1", "call_2")]
     assert outputs(stage) == [output, "booked Thu"]
+
+
+@pytest.mark.parametrize("policy", ["detach", "hold", "finish"])
+def test_no_turn_waits_for_a_call_that_was_replaced(policy: str) -> None:
+    @function_tool
+    async def book(ctx: TurnContext, guest: str, day: str) -> str:
+        """Book a table."""
+        await asyncio.sleep(14.0 if day == "Tue" else 0.5)
+        await ctx.commit_point()
+        return f"booked {day}"
+
+    user = ScriptedUser().says(ASK, at=0.5).says(CORRECT, at=3.5)
+    fillers = "fillers: {after: 2.0, say: One moment.}\n"
+    flow = flow_of(f"interrupted: {policy}, {CORRECTS}", base="duplex", more=fillers)
+    stage = staged(flow, user, Inn(), tools=[book])
+    outcome = stage.at(9.0, lambda s: s.note(s.session.agent_state)).run(13.0)
+    assert "So: booked Thu" in said(outcome), outcome.timeline()
+    assert outcome.marks == {"listening": 9.0}
+    assert [text for text in said(outcome) if text == "One moment."] == []
 
 
 def test_the_model_reads_that_a_result_is_out_of_date() -> None:

@@ -56,7 +56,7 @@ def test_a_question_of_a_tool_is_pending_until_the_user_answers(verbatim: bool, 
     user = ScriptedUser().says(ASK, at=0.5).says("four", at=at)
     stage = Stage(partial(TurnSession, flow="turn"), user=user, llm=model, tools=[book])
     outcome = stage.run(14.0)
-    assert notes(stage, "input_required") == [{"call": "call_1", "question": QUESTION}]
+    assert notes(stage, "tool_input_required") == [{"call": "call_1", "text": QUESTION}]
     journal: Any = stage.session.turn.journal  # type: ignore[attr-defined]
     (dropped,) = journal.notes("result_dropped")
     assert dropped.data == {"call": "call_1", "reason": "the user has answered its question"}

@@ -70,8 +70,8 @@ def test_a_ledger_goes_through_its_own_notes() -> None:
     lived.post(two, "ended", how="result", output=None, id="two_final")
     lived.post(three, "ended", how="error")
     first = Ledger.from_journal(_journal(*life))
-    assert [call.state for call in lived] == ["closed", "closed", "ended", "running"]
-    assert [call.state for call in first] == ["closed", "closed", "ended", "lost"]
+    assert [call.state for call in lived] == ["committed", "committed", "ended", "running"]
+    assert [call.state for call in first] == ["committed", "committed", "ended", "lost"]
     again = Ledger.from_journal(_journal(*(("tool_restored", c.as_note()) for c in first)))
     assert [c.as_note() for c in again] == [c.as_note() for c in first]
     assert [c.result_id for c in again] == [None, "two_final", None, None]
@@ -98,7 +98,7 @@ def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
         if number < 9:
             ledger.close_turn(call.turn)
     assert [call.id for call in ledger] == ["runs", "due", "call_9"]
-    assert (runs.state, due.state) == ("running", "closed")
+    assert (runs.state, due.state) == ("running", "committed")
     assert ledger.answer("again", "book", "{}", "u10") is None
     assert ledger.answer("again", "book", "{}", "u10", once=True) is call
     ledger.close_turn("u10")

@@ -216,17 +216,18 @@ class GovernedExecutor(_ToolExecutor):
             _replacing.reset(token)
             self._conductor.requests.call_started(call.call_id)
         running = self._running_tasks.get(call.call_id)
-        if running is not None and running.exe_task.cancelled():
-            self._conductor.tools.cancelled(call.call_id)
         if hands_over(value):
             tools.returned_agent(call.call_id)
         if type(value).__name__ == "InputRequired":
-            tools.awaits_input(call.call_id, value.question)
+            tools.input_required(call.call_id, value.question)
         elif _is_silent(without_agent(value), activity and activity.agent):
             tools.wants_no_reply(call.call_id)
-        if running is not None and running.exe_task.done() and self._conductor.keeping is not None:
-            await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
-            await self._conductor.requests.after_call()
+        if running is not None and running.exe_task.done():
+            keeping = self._conductor.keeping is not None
+            if keeping or running.exe_task.cancelled():
+                await asyncio.wait({running.exe_task})  # LiveKit's callback, which reports the end
+            if keeping:
+                await self._conductor.requests.after_call()
         return await self._once_known(run_ctx, value) if hands_over(value) else value
 
     async def cancel(self, call_id: str) -> bool:
@@ -251,7 +252,7 @@ class GovernedExecutor(_ToolExecutor):
                 tools.ended(made.call_id, how, why, result_id=made.call_id)
         if why is None:
             return None
-        if call is not None and call.said_otherwise:
+        if call is not None and not call.on_agenda:
             return llm.ToolResult(why, reply_required=False)
         raise ToolError(why)
 
