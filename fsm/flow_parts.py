@@ -305,6 +305,11 @@ class Tools:
         "pause_limit ends the wait, too.",
         default=Seconds(10.0),
     )
+    recover_limit: Seconds = doc(
+        "Seconds that the function of `@recover_with` may take after a worker has died. The next "
+        "worker waits for it before it continues the session.",
+        default=Seconds(5.0),
+    )
 
 
 @attrs.frozen

@@ -228,8 +228,8 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def _tools(flow: Flow, source: Source) -> Iterator[Finding]:
-    path: Path = ("tools", "objection_limit")
-    yield from _range(path, "objection_limit", flow.tools.objection_limit, source)
+    for limit in ("objection_limit", "recover_limit"):
+        yield from _range(("tools", limit), limit, getattr(flow.tools, limit), source)
 
 
 def _outages(flow: Flow, source: Source) -> Iterator[Finding]:

@@ -19,7 +19,8 @@ GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.
 
 Playout ends shortly before the step returns the floor, and an interrupted step ends shortly before
-the next one takes it. Without the gap the agent state would flicker."""
+the next one takes it. No framework gives a signal whether another step follows. Without the gap the
+agent state would flicker."""
 
 
 class AgentState:

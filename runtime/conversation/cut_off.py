@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import attrs
 
 from turnfsm.fsm.agenda import AnswerDue, CallMade, Entry, ResultReady, Rules
+from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import Journal, Note
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.ledger import Ledger, LedgerCall
@@ -28,9 +29,6 @@ KeyOf = Callable[[str, str], str]
 _NEWS = ("result", "unknown")
 """The outcome of a call that the user should hear about."""
 
-RECOVER_LIMIT = 5.0
-"""Time limit of the `recover_with` function, in seconds."""
-
 
 def read_calls(journal: Journal) -> Ledger:
     """The calls in the journal of a worker that died, also those that it was about to make.
@@ -41,7 +39,9 @@ def read_calls(journal: Journal) -> Ledger:
     return Ledger.from_journal(_readable(_with_intended(journal)))
 
 
-async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf) -> Ledger:
+async def ledger_of(
+    journal: Journal, tools: Mapping[str, object], key_of: KeyOf, limit: float
+) -> Ledger:
     """The ledger of the worker that died, with an end for every call.
 
     For a call that was running, its `recover_with` function is called.
@@ -50,12 +50,13 @@ async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf
         journal: The journal of that worker.
         tools: The tools of the current agent, by name.
         key_of: Gives each call a key that is unique over all sessions.
+        limit: How many seconds such a function may take.
     """
     journal = _readable(_with_intended(journal))
     ended = []
     for call in Ledger.from_journal(journal):
         if call.gave is None:
-            found = await _end_of(call, tools.get(call.name), key_of)
+            found = await _end_of(call, tools.get(call.name), key_of, limit)
             ended.append({"call": call.id, "name": call.name} | found)
     # if the call was answered or has sent an update, its result is recorded before its end
     notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
@@ -99,14 +100,14 @@ def output_of(call: LedgerCall, *, made: bool) -> str | None:
     return (call.output or CUT_OFF) if made else None
 
 
-async def _end_of(call: LedgerCall, tool: object, key_of: KeyOf) -> dict[str, object]:
+async def _end_of(call: LedgerCall, tool: object, key_of: KeyOf, limit: float) -> dict[str, object]:
     if call.state == "not_run":
         return {"how": "cancelled", "output": NOT_CONFIRMED + "the user was not asked to the end"}
     recover = recover_of(tool)
     if recover is None:
         return {"how": "unknown", "output": UNKNOWN_END}
     try:
-        async with asyncio.timeout(RECOVER_LIMIT):
+        async with asyncio.timeout(None if limit == NEVER else limit):
             found = recover(
                 CutOffCall(key_of(call.id, call.turn), call.name, arguments_of(call.arguments))
             )

@@ -39,7 +39,8 @@ async def restore_calls(
         )  # fmt: skip
     turn = conductor.turn
     past = past.under(turn.flow, tools)
-    ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of))
+    limit = turn.flow.tools.recover_limit
+    ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of, limit))
     for call in ledger:
         turn.note("tool_restored", **call.as_note())
     turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)

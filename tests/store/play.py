@@ -123,9 +123,9 @@ class Guest:
         _, status = os.waitpid(child, 0)
         return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
-    def gone_on(self, user: ScriptedUser, seconds: float = 30.0) -> Outcome:
+    def gone_on(self, user: ScriptedUser, seconds: float = 30.0, **options: Any) -> Outcome:
         """Play on as the next worker."""
-        return self.stage(user).run(seconds)
+        return self.stage(user, **options).run(seconds)
 
     def effects(self, name: str) -> int:
         """How often a tool has had its effect."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 import pytest
+from flow_text import parsed
 from livekit.agents import Agent
 
 from turnfsm import TurnfsmError
@@ -159,6 +160,23 @@ def test_a_call_has_the_same_key_in_its_tool_and_after_a_crash(tmp_path: Path) -
     guest.gone_on(silent(), 8.0)
     assert (tmp_path / "book").read_text().splitlines() == asked
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("limit", "says"), [(5.0, PERHAPS), (8.0, DONE)])
+def test_finding_out_takes_no_longer_than_its_limit(
+    limit: float, says: str, tmp_path: Path
+) -> None:
+    """Then nobody knows what became of the call."""
+
+    async def find(call: CutOffCall) -> str:
+        await asyncio.sleep(7.0)
+        return "done"
+
+    guest = Guest(tmp_path, mark=recover_with(find))
+    assert guest.killed(talk(), posted("playout_finished", nth=2))
+    flow = parsed(f"{{flow: mine, extends: turn, tools: {{recover_limit: {limit}}}}}")
+    outcome = guest.gone_on(silent(), 16.0, flow=flow)
+    assert [heard.text for heard in outcome.heard] == [says], outcome.timeline()
 
 
 def test_recover_with_takes_a_function() -> None:

@@ -22,7 +22,7 @@ __all__ = ["ArrivingActivity", "frames_of", "results_when_copied"]
 logger = logging.getLogger("turnfsm")
 
 VOICE = 0.3
-"""Seconds within which a VAD detects that the user speaks."""
+"""Seconds within which a VAD detects that the user speaks. There is no signal before that."""
 
 
 class ArrivingActivity(LeavingActivity):

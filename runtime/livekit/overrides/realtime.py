@@ -27,7 +27,8 @@ from .taken_over import ClosedRealtimeSession, is_of_a_speech
 __all__ = ["RealtimeActivity"]
 
 DECISION = 2.0
-"""Seconds to wait for the reply of a model with turn detection, after the user has spoken."""
+"""Seconds to wait for the reply of a model with turn detection, after the user has spoken. There
+is no signal that such a model will not answer."""
 
 UNLESS_DELIVERED = "If you have told them already, reply with nothing."
 LATER = "What the user has said last is answered by the next reply."

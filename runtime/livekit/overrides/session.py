@@ -46,7 +46,8 @@ __all__ = ["GovernedSession"]
 logger = logging.getLogger("turnfsm")
 
 GIVEN_UP = 5.0
-"""Seconds that a close may still take after the application has cancelled it."""
+"""Seconds that a close may still take after the application has cancelled it. There is no signal
+how long the event loop still runs."""
 
 RECENT = 64
 """How many results to remember the commit times of; copies for the next agent are not older."""
