@@ -151,7 +151,7 @@ class Calls:
             if task is not None:
                 task.cancel()
                 await asyncio.wait({task})
-            self._given_up(call)
+            self.given_up(call)
             raise
 
     async def make(
@@ -221,6 +221,16 @@ class Calls:
         self._added.add(call.result_id)
         self._no_longer_awaited(call)
 
+    def given_up(self, call: OpenCall) -> None:
+        """The task that runs the call was cancelled. Whoever has done so tells the model."""
+        self.open.pop(call.id, None)
+        if not call.ended and not self.host.conductor.turn.closed:
+            tools = self.host.conductor.tools
+            tools.ended(call.id, "cancelled", CANCELLED, result_id=call.id)
+            tools.given([Result(call.id, empty=True)])
+            tools.committed([Result(call.id, empty=True)])
+            self._no_longer_awaited(call)
+
     async def failed(self, call: OpenCall, error: Exception) -> None:
         """The tool has raised an error, which the model reads. Override it to report the error."""
         await self.settle(call, "error", f"it failed: {error}")
@@ -279,16 +289,6 @@ class Calls:
     def _runs_for(self, reply: Reply) -> bool:
         calls = (self.open.get(id) for id in reply.calls)
         return any(call is not None and not call.ended for call in calls)
-
-    def _given_up(self, call: OpenCall) -> None:
-        """The task that runs the call was cancelled. Whoever has done so tells the model."""
-        self.open.pop(call.id, None)
-        if not call.ended and not self.host.conductor.turn.closed:
-            tools = self.host.conductor.tools
-            tools.ended(call.id, "cancelled", CANCELLED, result_id=call.id)
-            tools.given([Result(call.id, empty=True)])
-            tools.committed([Result(call.id, empty=True)])
-            self._no_longer_awaited(call)
 
     def _no_longer_awaited(self, call: OpenCall) -> None:
         reply = call.reply

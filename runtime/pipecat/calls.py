@@ -10,10 +10,17 @@ from functools import partial
 from typing import Any
 
 import attrs
-from pipecat.frames.frames import FunctionCallResultProperties
+from pipecat.frames.frames import (
+    Frame,
+    FunctionCallCancelFrame,
+    FunctionCallInProgressFrame,
+    FunctionCallResultFrame,
+    FunctionCallResultProperties,
+)
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.utils.errors import ErrorCategory
 
+from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.host.calls import CallHost, Calls, OpenCall
 from turnfsm.runtime.host.reply import Reply
 
@@ -25,7 +32,17 @@ logger = logging.getLogger("turnfsm")
 
 Handler = Callable[[FunctionCallParams], Awaitable[None]]
 
+UNKNOWN = (
+    "the handler that runs for the call of %s is not governed: register it with "
+    "governor.register_function(llm, %r, ...), and with nothing else%s"
+)
+REPLACED = (
+    "; what was registered so was replaced by a later llm.register_function, by a handler in its "
+    "FunctionSchema, or by a direct function"
+)
+
 FAILED = "The function `{name}` failed and returned no result."
+TIMED_OUT = "CANCELLED"
 """Pipecat's own words."""
 
 
@@ -34,16 +51,21 @@ class _Given:
     """What a call is made `of`.
 
     Attributes:
-        params: What Pipecat has called the handler with.
+        give: Gives a result to Pipecat.
+        params: What Pipecat has called the handler with; None if that handler is not ours.
         properties: What the handler has given with its result.
     """
 
-    params: FunctionCallParams
+    give: Callable[..., Awaitable[None]]
+    params: FunctionCallParams | None = None
     properties: FunctionCallResultProperties | None = None
 
 
 class PipecatCalls(Calls):
     """The tool calls of a conversation.
+
+    Pipecat may call a handler that is not wrapped. Then the frames of the call say when it begins
+    and ends, and its result is on the agenda like that of any other call.
 
     Attributes:
         tools: The functions that may be marked with a policy, by name; None is the key of the
@@ -66,13 +88,7 @@ class PipecatCalls(Calls):
             return  # its handler may start before the call is announced
         self._made.add(id)
         self.host.conductor.speech.response_over(reply)
-        if self.tools.keys() & {name, None}:
-            self.add(id, name, json.dumps(dict(arguments)), reply)
-        else:
-            logger.warning(
-                "the flow does not know of the call of %s: register it with "
-                "governor.register_function(llm, %r, ...)", name, name,
-            )  # fmt: skip
+        self.add(id, name, json.dumps(dict(arguments)), reply)
 
     def governed(self, name: str | None, handler: Handler, tool: object, limit: float) -> Handler:
         """The wrapped handler for Pipecat.
@@ -90,7 +106,7 @@ class PipecatCalls(Calls):
             if call is None:  # not a call of a governed step
                 await handler(params)
                 return
-            call.tool, call.of = tool, _Given(params)
+            call.tool, call.of = tool, _Given(params.result_callback, params)
             if await self.begin(call):
                 asks, give = call.reply.text is None, partial(self._settle, call)
                 # the application's own context, not a copy
@@ -99,6 +115,70 @@ class PipecatCalls(Calls):
                 await self.run(call, partial(handler, own), limit)
 
         return run
+
+    # -- calls whose handler is not wrapped
+
+    def runs(self, frame: FunctionCallInProgressFrame) -> None:
+        """Pipecat runs the handler of a call."""
+        call = self.open.get(frame.tool_call_id)
+        ours = self.tools.keys() & {frame.function_name, None} and not frame.cancel_on_interruption
+        if call is not None and call.of is None and not ours:
+            self._begun(call)
+
+    async def result_passes(self, frame: FunctionCallResultFrame) -> None:
+        """A result is on its way into the context. The flow asks for the reply that says it, which
+        Pipecat would forget if the user makes a noise at that moment."""
+        call = self.open.get(frame.tool_call_id)
+        if call is None or (call.of is not None and call.of.params is not None):
+            return
+        if call.of is None:
+            self._begun(call)
+        await self._deliver(call, frame, "result")
+
+    async def cancel_passes(self, frame: FunctionCallCancelFrame) -> Frame:
+        """Pipecat has cancelled a call: with the speech that has made it, or after its timeout.
+
+        Returns:
+            What to pass on: after a timeout a result, since Pipecat would not tell the model if the
+            user makes a noise at that moment.
+        """
+        call = self.open.get(frame.tool_call_id)
+        if call is None or call.of is None or call.of.params is not None:
+            return frame
+        self.host.conductor.tools.cancelled(call.id)
+        if not frame.run_llm:
+            self.given_up(call)
+            return frame
+        result = FunctionCallResultFrame(
+            call.name, call.id, json.loads(call.arguments), TIMED_OUT, run_llm=True
+        )
+        await self._deliver(call, result, "cancelled")
+        return result
+
+    def _begun(self, call: OpenCall) -> None:
+        replaced = REPLACED if self.tools.keys() & {call.name, None} else ""
+        logger.warning(UNKNOWN, call.name, call.name, replaced)
+
+        async def give(result: Any, *, properties: FunctionCallResultProperties) -> None:
+            """A cancelled call has no result to give."""
+
+        call.of = _Given(give)
+        conductor = self.host.conductor
+        conductor.tools.started(
+            call.id, call.name, call.arguments, call.reply, self.host, call.tool
+        )
+        conductor.requests.call_started(call.id)
+
+    async def _deliver(self, call: OpenCall, frame: FunctionCallResultFrame, how: End) -> None:
+        async def give(result: Any, *, properties: FunctionCallResultProperties) -> None:
+            frame.properties = properties
+
+        call.of.give, given = give, frame.properties or FunctionCallResultProperties()
+        if given.run_llm is None:
+            given = replace(given, run_llm=frame.run_llm)
+        await self._settle(call, frame.result, how, properties=given)
+
+    # -- results
 
     async def failed(self, call: OpenCall, error: Exception) -> None:
         """Tell the model that the tool has failed, and the pipeline why."""
@@ -120,23 +200,24 @@ class PipecatCalls(Calls):
                 await own()
 
         properties = FunctionCallResultProperties(run_llm=False, on_context_updated=updated)
-        await call.of.params.result_callback(call.result, properties=properties)
+        await call.of.give(call.result, properties=properties)
 
     async def _settle(
         self,
         call: OpenCall,
         result: Any,
+        how: End = "result",
         *,
         properties: FunctionCallResultProperties | None = None,
     ) -> None:
         """The tool has called its `result_callback`."""
         if properties is not None and not properties.is_final:
             properties = replace(properties, run_llm=False)
-            await call.of.params.result_callback(result, properties=properties)
+            await call.of.give(result, properties=properties)
             return
         if not call.ended:
             call.of.properties = properties
         deliver = properties is None or properties.run_llm is not False
         late = self.host.conductor.tools.was_answered(call.id)
         output = content_of(result) if late else None
-        await self.settle(call, "result", result, deliver=deliver, output=output)
+        await self.settle(call, how, result, deliver=deliver, output=output)

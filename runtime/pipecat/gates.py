@@ -12,6 +12,9 @@ from pipecat.frames.frames import (
     EndFrame,
     ErrorFrame,
     Frame,
+    FunctionCallCancelFrame,
+    FunctionCallInProgressFrame,
+    FunctionCallResultFrame,
     FunctionCallsStartedFrame,
     InterruptionFrame,
     LLMContextFrame,
@@ -138,6 +141,10 @@ class ModelGate(Gate):
         match frame:
             case InterruptionFrame():
                 self._begins = None
+            case FunctionCallResultFrame() if direction is DOWN:
+                await self._agent.calls.result_passes(frame)
+            case FunctionCallCancelFrame() if direction is DOWN:
+                frame = await self._agent.calls.cancel_passes(frame)
             case LLMFullResponseStartFrame() if direction is DOWN and self._waits and reply:
                 self._begins, self._drops = (reply, frame), False
                 return
@@ -169,6 +176,8 @@ class ModelGate(Gate):
                 self._calls += len(frame.function_calls)
                 for call in frame.function_calls:
                     self._agent.calls.made(call.tool_call_id, call.function_name, call.arguments)
+            case FunctionCallInProgressFrame() if down:
+                self._agent.calls.runs(frame)
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:

@@ -18,6 +18,9 @@ from turnfsm.runtime.host.request import request as projected
 
 __all__ = ["Names", "content_of", "request", "text_of"]
 
+RUNS = "IN_PROGRESS"
+"""The output of a call that runs, in Pipecat's own words, if its function is not asynchronous."""
+
 Message = Any
 """A dict, or a message for one model only."""
 
@@ -133,7 +136,7 @@ def _role(message: Message) -> str | None:
 def _runs(message: Mapping[str, Any]) -> bool:
     """It is not a result, but says that the call is running."""
     told = async_tool_messages.parse_message(message)
-    return told is not None and told.kind == "started"
+    return message.get("content") == RUNS or (told is not None and told.kind == "started")
 
 
 def text_of(message: Message) -> str:

@@ -1,0 +1,166 @@
+"""Functions that were registered with the LLM service, and not with the governor."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import FunctionCallParams
+from pipecat_stage import Stage
+
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
+
+ASK = "please book ten"  # the tool runs from about 2.7 to 3.7 s
+PREAMBLE = "I book ten for you now."
+
+
+async def _book(call: FunctionCallParams) -> None:
+    await asyncio.sleep(1.0)
+    await call.result_callback({"booked": "ten"})
+
+
+def _model(messages: Messages) -> Says:
+    if "where" in said(messages) and "where" in str(messages[-1].get("content")):
+        return Says("In Mill Road.")
+    if shows(messages, "booked"):
+        return Says("It is booked.")
+    return Says(PREAMBLE, (("book", {"time": "ten"}),))
+
+
+Parts = list[FrameProcessor]
+
+
+def _stage(prepare: Callable[[Any], None]) -> Stage:
+    def around(parts: Parts) -> Parts:
+        prepare(parts[2])
+        return parts
+
+    return Stage(_model, around=around)
+
+
+def _unwrapped(**options: Any) -> Callable[[Any], None]:
+    return lambda model: model.register_function("book", _book, **options)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("at", [2.2, 2.7, 3.2, 3.7, 4.1, 4.5, 5.2])
+def test_its_result_is_said_after_a_cough_at_any_moment(at: float, asynchronous: bool) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(ASK)
+        await stage.until(at)
+        await stage.coughs()
+
+    options = {"cancel_on_interruption": False} if asynchronous else {}
+    stage = _stage(_unwrapped(**options)).play(script, seconds=20.0)
+    assert stage.heard == f"{PREAMBLE} It is booked."
+
+
+@pytest.mark.parametrize("at", [4.1, 5.0, 6.6])
+def test_the_requests_and_what_is_heard_are_the_same_as_with_a_governed_function(at: float) -> None:
+    """Here the caller asks something else, which the preamble's end, the result, or its reply
+    may precede."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says(ASK)
+        await stage.until(at)
+        await stage.says("where are you")
+
+    alone = _stage(_unwrapped(cancel_on_interruption=False)).play(script, seconds=20.0)
+    governed = Stage(_model, {"book": Tool(1.0, {"booked": "ten"})}).play(script, seconds=20.0)
+    assert alone.requests == governed.requests
+    assert alone.heard == governed.heard
+    assert alone.user_turns == governed.user_turns
+
+
+def _also_in_the_schema(stage: Stage) -> None:
+    schema = FunctionSchema("book", "Book.", {"time": {"type": "string"}}, ["time"], handler=_book)
+    stage.context.set_tools(ToolsSchema(standard_tools=[schema]))
+
+
+def _also_as_a_direct_function(stage: Stage) -> None:
+    async def book(params: FunctionCallParams, time: str) -> None:
+        """Book a slot.
+
+        Args:
+            time: When.
+        """
+        await _book(params)
+
+    stage.context.set_tools(ToolsSchema(standard_tools=[book]))
+
+
+def _later_at_the_model(stage: Stage) -> None:
+    stage.model.register_function("book", _book)
+
+
+def _later_and_asynchronous(stage: Stage) -> None:
+    stage.model.register_function("book", _book, cancel_on_interruption=False)
+
+
+@pytest.mark.parametrize(
+    ("late", "name", "replaced"),
+    [
+        (_later_at_the_model, "book", True),
+        (_later_and_asynchronous, "book", True),
+        (_also_in_the_schema, "other", False),
+        (_also_as_a_direct_function, "other", False),
+        (_also_in_the_schema, None, True),
+        (_also_as_a_direct_function, None, True),
+    ],
+)
+def test_a_warning_says_that_another_handler_runs_than_the_governed_one(
+    late: Callable[[Stage], None],
+    name: str | None,
+    replaced: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script(stage: Stage) -> None:
+        late(stage)
+        await stage.says(ASK)
+        await stage.until(3.2)
+        await stage.coughs()
+
+    stage = Stage(_model, {name: Tool(1.0)}).play(script, seconds=20.0)
+    assert stage.heard == f"{PREAMBLE} It is booked."
+    assert "governor.register_function(llm, 'book', ...)" in caplog.text
+    assert ("was replaced by a later llm.register_function" in caplog.text) == replaced
+
+
+def test_a_governed_function_gets_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(ASK)
+
+    Stage(_model, {None: Tool(1.0, {"booked": "ten"})}).play(script, seconds=20.0)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_the_model_is_told_of_a_timeout_also_during_a_noise(noise: bool) -> None:
+    """Pipecat cancels the call, and would not ask the model while the user makes a noise."""
+
+    async def hangs(call: FunctionCallParams) -> None:
+        await asyncio.sleep(60.0)
+
+    async def script(stage: Stage) -> None:
+        await stage.says(ASK)
+        await stage.until(7.4)
+        if noise:
+            await stage.coughs(2.0)
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "CANCELLED"):
+            return Says("It took too long.")
+        return _model(messages)
+
+    def around(parts: Parts) -> Parts:
+        parts[2].register_function("book", hangs, timeout_secs=5.0)
+        return parts
+
+    stage = Stage(model, around=around).play(script, seconds=20.0)
+    assert stage.heard == f"{PREAMBLE} It took too long."
