@@ -159,10 +159,7 @@ voice.agent_session:AgentSession method:
 [realtime]
 voice.agent_activity:AgentActivity method:
   _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
-  _on_input_speech_started(self _) | a realtime model says that the user speaks
   wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
-  _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
-  _on_generation_created(self ev) | a realtime model has begun its reply
 voice.agent_activity:AgentActivity attribute:
   _rt_turn_detection_enabled | whether a realtime model ends a turn
   _rt_session | the realtime model: to interrupt it, and to give it results

@@ -22,7 +22,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 from turnfsm.runtime.testing.livekit.tasks import complete
 
-__all__ = ["LEAVING"]
+__all__ = ["LEAVING", "a_call_in_a_reply_that_a_handoff_skips_has_an_output"]
 
 
 class _Next(Agent):
@@ -201,7 +201,6 @@ LEAVING: dict[str, Callable[[], list[str]]] = {
     "LeavingActivity.drain": a_tool_that_hangs_does_not_hold_up_a_drain,
     "LeavingActivity._create_speech_task": an_on_enter_that_hangs_does_not_hold_up_a_handoff,
     "GovernedSession.commit_user_turn": a_turn_of_a_handoff_is_answered_by_the_next_agent,
-    "LeavingActivity._on_generation_created": a_call_in_a_reply_that_a_handoff_skips_has_an_output,
     "LeavingActivity._detach_reusable_resources": (
         a_close_during_a_handoff_hears_the_users_last_words
     ),

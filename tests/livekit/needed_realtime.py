@@ -24,7 +24,7 @@ from turnfsm.runtime.testing.livekit import (
     request_problems,
 )
 
-__all__ = ["REALTIME", "nothing_is_said_into_the_user", "what_nobody_heard_is_forgotten"]
+__all__ = ["EVENTS", "REALTIME", "what_nobody_heard_is_forgotten"]
 
 Rules = dict[str, str | Reply]
 
@@ -209,14 +209,7 @@ def a_result_that_an_answer_has_told_is_not_told_again() -> list[str]:
     return [] if said == ["Yes.", "Yes.", f"{JOKE} {BOOKED}"] else [f"heard is {said}"]
 
 
-REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
-    (
-        "RealtimeActivity._on_input_speech_started",
-        "RealtimeActivity._on_input_speech_stopped",
-    ),
-    nothing_is_said_into_the_user,
-) | {
-    "RealtimeActivity._on_generation_created": a_response_that_is_cut_as_it_begins_is_forgotten,
+REALTIME: dict[str, Callable[[], list[str]]] = {
     "RealtimeActivity._realtime_reply_task": a_response_that_is_cut_as_it_begins_is_forgotten,
     "RealtimeActivity.interrupt": words_into_a_call_that_holds_its_turn_are_no_error,
     "GovernedHandle._item_added": a_result_is_told_as_it_comes,
@@ -224,3 +217,10 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     "GovernedExecutor._pending_updates": a_result_that_an_answer_has_told_is_not_told_again,
 }
 """Each of these overrides, and the conversation that goes wrong without it."""
+
+EVENTS = {
+    "input_speech_started": nothing_is_said_into_the_user,
+    "input_speech_stopped": nothing_is_said_into_the_user,
+    "generation_created": a_response_that_is_cut_as_it_begins_is_forgotten,
+}
+"""Likewise for each event of a model."""

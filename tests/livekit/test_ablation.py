@@ -8,9 +8,12 @@ from collections.abc import Iterator
 import needed
 import pytest
 from governed import GOVERNED
+from needed_leaving import a_call_in_a_reply_that_a_handoff_skips_has_an_output
+from needed_realtime import EVENTS
 
 from turnfsm.runtime.compare.livekit import scenario
 from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit.overrides import governed_model
 from turnfsm.runtime.livekit_contract import contract
 
 SCENARIOS = {
@@ -68,6 +71,22 @@ def test_a_conversation_needs_it(override: str, monkeypatch: pytest.MonkeyPatch)
     assert needed.NEEDED[override]() == []
     _remove(override, monkeypatch)
     assert needed.NEEDED[override]() != []
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_conversation_needs_an_event_of_the_model(
+    event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Likewise if the activity does not get it."""
+    assert EVENTS[event]() == []
+    left = tuple(name for name in governed_model.EVENTS if name != event)
+    monkeypatch.setattr(governed_model, "EVENTS", left)
+    assert EVENTS[event]() != []
+
+
+def test_a_call_in_a_reply_that_a_handoff_skips_has_an_output() -> None:
+    """The activity leaves the reply to the next agent."""
+    assert a_call_in_a_reply_that_a_handoff_skips_has_an_output() == []
 
 
 def _remove(override: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from livekit.agents import llm
@@ -11,6 +12,10 @@ from .conversation import Asker, ChatContextSync
 from .taken_over import InputAudio, unless_over
 
 __all__ = ["GovernedModel"]
+
+
+EVENTS = ("input_speech_started", "input_speech_stopped", "generation_created")
+"""The events of a model that the activity gets, by methods of the same names."""
 
 
 class GovernedModel:
@@ -32,10 +37,23 @@ class GovernedModel:
         defers_turns: Callable[[], bool],
     ) -> None:
         own: dict[str, Any] = self.__dict__
-        own["_model"], own["sync"] = model, sync
+        own["_model"], own["sync"], own["wrapped"] = model, sync, {}
         own["update_chat_ctx"], own["generate_reply"] = sync, sync.generate_reply
         own["interrupt"] = unless_over(model.interrupt)
         own["clear_audio"] = InputAudio(model, defers_turns)
+
+    def on(self, event: Any, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """As `RealtimeSession.on`. The activity gets what LiveKit's own handler gets, and calls
+        that."""
+        asker = self.sync.asker
+        if event in EVENTS and getattr(callback, "__self__", None) is asker:
+            self.wrapped[event, callback] = partial(getattr(asker, event), callback)
+        self._model.on(event, self.wrapped.get((event, callback), callback))
+        return callback
+
+    def off(self, event: Any, callback: Callable[..., Any]) -> None:
+        """As `RealtimeSession.off`."""
+        self._model.off(event, self.wrapped.pop((event, callback), callback))
 
     def taken_over(self, by: Asker) -> None:
         """The current task starts an agent that takes the session over from the previous agent."""

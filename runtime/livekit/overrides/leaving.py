@@ -22,7 +22,7 @@ from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import AgentEntryFailed
 from turnfsm.runtime.conversation.waits import LongWait, Waiting
 
-from .realtime import RealtimeActivity
+from .realtime import Handler, RealtimeActivity
 from .speech import GovernedHandle, govern, running_for
 
 __all__ = ["LeavingActivity"]
@@ -91,7 +91,8 @@ class LeavingActivity(RealtimeActivity):
             said = AgentEntryFailed(self.agent.label, type(error).__name__, str(error))
             self._conductor.record(said)
 
-    def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
+    def generation_created(self, livekit: Handler, ev: llm.GenerationCreatedEvent) -> None:
+        """The model begins a reply."""
         # LiveKit does not play a reply that a model begins by itself during a handoff.
         leaving = self._scheduling_paused or self._new_turns_blocked
         if leaving and not (ev.user_initiated or self._conductor.closing):
@@ -99,7 +100,7 @@ class LeavingActivity(RealtimeActivity):
             self._conductor.realtime.answer_skipped(self._unanswered_words())
             self._create_speech_task(self._leave_to_the_next(ev), name="turnfsm.skipped_reply")
         else:
-            super()._on_generation_created(ev)
+            super().generation_created(livekit, ev)
 
     @property
     def leaves_audio(self) -> bool:

@@ -24,7 +24,9 @@ from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, own_id, tool_interrupts
 from .taken_over import ClosedRealtimeSession, is_of_a_speech
 
-__all__ = ["RealtimeActivity"]
+__all__ = ["Handler", "RealtimeActivity"]
+
+Handler = Callable[[Any], object]
 
 DECISION = 2.0
 """Seconds to wait for the reply of a model with turn detection, after the user has spoken. There
@@ -78,8 +80,9 @@ class RealtimeActivity(AnsweringActivity):
         sync = ChatContextSync(model, self.session.history.get_by_id, self)
         return GovernedModel(model, sync, lambda: self._conductor.turns.deferred is not None)
 
-    def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
-        super()._on_input_speech_started(ev)
+    def input_speech_started(self, livekit: Handler, ev: llm.InputSpeechStartedEvent) -> None:
+        """The model hears the user. `livekit` is LiveKit's handler of the event."""
+        livekit(ev)
         if self._decides:  # the model cancels its own answer, even for a noise
             self._conductor.realtime.answer_skipped(self._unanswered_words())
         if self._decision is not None:
@@ -111,21 +114,23 @@ class RealtimeActivity(AnsweringActivity):
         nothing.set_result(None)
         return nothing
 
-    def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
-        super()._on_input_speech_stopped(ev)
+    def input_speech_stopped(self, livekit: Handler, ev: llm.InputSpeechStoppedEvent) -> None:
+        """The model hears that the user has stopped."""
+        livekit(ev)
         if self._rt_turn_detection_enabled:
             self.decide_within(DECISION)
         if self._hears_the_user:
             self._conductor.user.voice_ended()
         self._conductor.realtime.answer_awaited()
 
-    def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
+    def generation_created(self, livekit: Handler, ev: llm.GenerationCreatedEvent) -> None:
+        """The model begins a reply."""
         if ev.user_initiated and self._asking is not None:
             self._begins(ev, self._asking)
             self._unhandled = self._asking, ev
         unanswered = self._unanswered_words()
         self._creating = None if ev.user_initiated else ev
-        super()._on_generation_created(ev)
+        livekit(ev)
         self._creating = None
         if not ev.user_initiated or (not unanswered and self._is_asked_about_words):
             self.turn_decided()  # the model has cancelled its own answer
