@@ -61,6 +61,7 @@ class Confirm:
         when: The conditions on the arguments.
         yes: The phrases of a yes.
         otherwise: What the agent says if the user has not answered in time.
+        later: An agent that the session gets later has the tool.
 
     Example:
         >>> confirm = Confirm(("Shall I transfer {amount}?",), {"amount": Condition(above=100)})
@@ -90,6 +91,11 @@ class Confirm:
         "What the agent says if the user has not answered in time (the timer confirm_wait). "
         "Without this key the model says it.",
         default=Texts(()),
+    )
+    later: bool = doc(
+        "An agent that the session gets later has the tool. Without this key a name that no tool "
+        "has, and that resembles the name of one, is an error when the session starts.",
+        default=False,
     )
 
     def applies(self, arguments: Mapping[str, object]) -> bool:

@@ -186,7 +186,8 @@ def check_confirmed_tools(flow: Flow, known: Iterable[str]) -> None:
     """Check the names of the tools that the user is asked about: a call of a misspelt one would run
     without a yes.
 
-    A name that resembles no tool is accepted: a later agent may have that tool.
+    A name that resembles no tool is accepted: a later agent may have that tool. So is one that the
+    flow declares with `later`.
 
     Args:
         flow: The flow.
@@ -196,10 +197,13 @@ def check_confirmed_tools(flow: Flow, known: Iterable[str]) -> None:
         FlowError: A name is probably misspelt. The error has the place in the file.
     """
     for tool, meant in misspelt_tools(flow.tools.confirm, known, alike=_ONE_LETTER):
-        if meant in flow.tools.confirm:
-            continue  # both exist: a later agent has the other
+        if meant in flow.tools.confirm or flow.tools.confirm[tool].later:
+            continue  # a later agent has the tool
         message = f"no agent has the tool {quoted(tool)}, so it runs without a question"
-        remedy = f"did you mean {quoted(meant)}?"
+        remedy = (
+            f"did you mean {quoted(meant)}? If a later agent has {quoted(tool)}, "
+            "write 'later: true' below it"
+        )
         if flow.source is None:
             raise FlowError(f"{message}; {remedy}")
         at = flow.source.at_key(("tools", "confirm", tool), message, remedy, code="unknown-tool")

@@ -319,7 +319,15 @@ def test_a_misspelt_tool_is_an_error_as_its_calls_would_need_no_yes() -> None:
         play(asked(), 3.0, flow)
     (finding,) = raised.value.findings
     assert finding.place.endswith("3:19"), finding.place
-    assert finding.remedy == "did you mean 'transfer'?"
+    assert finding.remedy == (
+        "did you mean 'transfer'? If a later agent has 'transfr', write 'later: true' below it"
+    )
+
+
+def test_a_similar_name_is_no_mistake_if_the_flow_says_that_a_later_agent_has_the_tool() -> None:
+    later = "{transfr: {say: Shall I?, later: true}}"
+    flow = parsed(f"flow: m\nextends: turn\ntools: {{confirm: {later}}}\n")
+    assert play(asked(), 8.0, flow)[1] == [500]
 
 
 def test_a_similar_name_is_no_mistake_if_both_tools_are_asked_about() -> None:
