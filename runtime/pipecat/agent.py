@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,9 @@ from pipecat.frames.frames import (
     TTSStartedFrame,
     TTSStoppedFrame,
 )
-from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_context import LLMContext, is_given
 
+from turnfsm.fsm.expect import Schema
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.floor import Step
@@ -206,6 +207,15 @@ class PipecatAgent(Host):
         """Do nothing: Pipecat itself adds the cancellation to the context."""
         self.conductor.tools.late_result(Result(call, empty=True))
 
+    def parameters_of(self, tool: str) -> Mapping[str, Schema] | None:
+        """The JSON schemas of a tool's parameters, by name; None if there is no such tool."""
+        tools = self.context.tools
+        for schema in tools.standard_tools if is_given(tools) else ():
+            if schema.name == tool:
+                properties: Mapping[str, Schema] = schema.properties
+                return properties
+        return None
+
     def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
         """Publish the agent state."""
         old = self.agent_state
@@ -219,8 +229,9 @@ class PipecatAgent(Host):
             self._on_report(report)
 
     def tune(self, tuning: Tuning) -> None:
-        """Take over the one setting that a flow may change here."""
-        self.hearing.min_silence = tuning.min_silence
+        """The settings of the flow's current state."""
+        self.hearing.tuning = tuning
+        self.settings = attrs.evolve(self.settings, min_duration=tuning.min_duration or 0.0)
 
     @property
     def user_silent(self) -> bool:  # type: ignore[override]

@@ -24,6 +24,7 @@ from turnfsm.fsm import Flow, HostError, TurnfsmError, load_flow
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
 from turnfsm.runtime.conversation.policies import on_interruption
 from turnfsm.runtime.conversation.ports import Report
+from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
@@ -31,7 +32,6 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import Store
-from turnfsm.runtime.turn import TurnRuntime
 
 from .agent import AgentStateChanged
 from .calls import Handler
@@ -41,7 +41,7 @@ from .pauses import pauses_of
 from .refusals import check_order, check_part, refuse_realtime, refuse_verdicts_of_the_model
 from .session import PipecatSession
 from .sources import Part, check_flow, check_parts
-from .strategies import Ends, governed
+from .strategies import Ends, FlowMutes, governed
 from .words import WordGate
 
 __all__ = ["TurnGovernor"]
@@ -146,7 +146,8 @@ class TurnGovernor:
         params = params or LLMUserAggregatorParams()
         refuse_verdicts_of_the_model(params)
         self._recommends = params.user_turn_strategies is None
-        self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
+        session = self._session
+        self._ends = Ends(session.hearing, session.conductor.until, params.user_turn_stop_timeout)
         own = params.user_turn_strategies or UserTurnStrategies()
         strategies = governed(own, self._ends, self._session.agent)
         vad = pauses_of(self._flow, params.vad_analyzer)
@@ -156,6 +157,7 @@ class TurnGovernor:
             vad_analyzer=vad or params.vad_analyzer,
             user_turn_strategies=strategies,
             user_turn_stop_timeout=NEVER_ASKS,
+            user_mute_strategies=[*params.user_mute_strategies, FlowMutes(session.hearing)],
         )
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
@@ -283,8 +285,8 @@ class TurnGovernor:
         return self._session.keeping.epoch if self._session.keeping is not None else 0
 
     @property
-    def turn(self) -> TurnRuntime:
-        """The runtime: `state`, `facts`, `journal`, `ask`, `post` and `observe`."""
+    def turn(self) -> SessionTurn:
+        """The runtime: `state`, `facts`, `journal`, `ask`, `post`, `observe` and `expect`."""
         return self._session.turn
 
     @property

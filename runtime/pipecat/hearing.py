@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.turns import Turn, commit_turn
 
 from .pauses import Pauses
 
 __all__ = ["Hearing"]
+
+_EXACT = 1e-6  # seconds; less than this is over
 
 OWNER = "pipeline"
 """The owner of all turns, as there is only one agent."""
@@ -20,7 +25,7 @@ class Hearing:
         committed: The turn that was committed, until the model is asked to answer it.
         ignored: The flow leaves the user's text unanswered; Pipecat's turn is still open.
         pauses: The VAD, if the flow wants to know of pauses.
-        min_silence: Seconds of silence that are a pause in the current state.
+        tuning: The settings of the flow's current state.
     """
 
     def __init__(self, conductor: Conductor) -> None:
@@ -30,17 +35,22 @@ class Hearing:
         self._words: list[str] = []  # in no turn yet
         self._open = False
         self._interrupts = True
+        self._proposed = False  # a strategy wants to interrupt, and the flow was not asked yet
+        self._said = 0  # words since the last turn, also of interim transcripts
+        self._since: float | None = None  # when the voice began, in the time of the flow
+        self._long_enough: asyncio.TimerHandle | None = None
         self.committed: Turn | None = None
         self.ignored = False
         self.pauses: Pauses | None = None
-        self.min_silence: float | None = None
+        self.tuning = Tuning()
 
     @property
     def silent(self) -> bool:
         """The user has paused within their speech."""
-        if self.pauses is None or self.min_silence is None:
+        pause = self.tuning.min_silence
+        if self.pauses is None or pause is None:
             return False
-        return self.pauses.silence >= self.min_silence or not self.speaks
+        return self.pauses.silence >= pause or not self.speaks
 
     @property
     def speaks(self) -> bool:
@@ -64,32 +74,54 @@ class Hearing:
         return self._conductor.turns.deferred is not None
 
     @property
+    def value_due(self) -> bool:
+        """The user has said a part of what they are asked for, and the rest is waited for."""
+        return self.has_turn and self._conductor.utterance.ask("value_due")
+
+    @property
+    def ends_now(self) -> bool:
+        """The user has said all of what they are asked for."""
+        return self.endpointing and self._conductor.utterance.ask("ends_now")
+
+    @property
     def uncommitted(self) -> str:
         """The transcript that is in no turn yet."""
         return " ".join(self._words)
 
     # -- speech and transcripts
 
-    def voice_started(self, by: str) -> None:
-        """The VAD or a service reports that the user speaks."""
+    def voice_started(self, by: str, *, after: float = 0.0) -> None:
+        """The VAD or a service reports that the user speaks.
+
+        Args:
+            after: Seconds of voice before the report.
+        """
         first, decided = not self._voices, self.endpointing
         self._voices.add(by)
         self._reported = True
         if not first:
             return
+        self._since = self._conductor.turn.now - after
         if decided:
             self._conductor.user.endpointing_finished(cancelled=True)
         self._conductor.outages.voice_started()
         self._conductor.user.voice_started()
         self._conductor.utterance.voice_started()
 
-    def voice_ended(self, by: str) -> None:
-        """The VAD or the service reports that the user has stopped."""
+    def voice_ended(self, by: str, *, after: float = 0.0) -> None:
+        """The VAD or the service reports that the user has stopped.
+
+        Args:
+            after: Seconds of silence before the report.
+        """
         if self._voices != {by}:
             self._voices.discard(by)
             return
         self._voices.clear()
+        self._wait_no_longer()
         self._conductor.outages.voice_ended()
+        self._conductor.utterance.voice_heard(self._voice - after)
+        self._since = None
         self._conductor.utterance.voice_ended()
         self._conductor.user.voice_ended()
 
@@ -100,12 +132,15 @@ class Hearing:
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
+        said = " ".join([*self._words, text])
+        self._said = len(said.split())
         self._conductor.outages.post("transcript_received")
-        self._conductor.user.transcript_received(" ".join([*self._words, text]), final=final)
+        self._conductor.user.transcript_received(said, final=final)
         if not final:
             self._conductor.utterance.post("interim_transcript")
             if not self._reported:
                 self._conductor.utterance.voice_shown()
+        self._interrupt()
 
     def words_counted(self, words: str) -> None:
         """A final transcript was processed by the start strategies."""
@@ -117,7 +152,8 @@ class Hearing:
 
     def words_dropped(self) -> None:
         """A strategy has reset what Pipecat has collected for the turn."""
-        decided, self._words = self.endpointing, []
+        decided, self._words, self._said = self.endpointing, [], 0
+        self._conductor.expecting.cleared()
         self._conductor.utterance.post("cleared")
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
@@ -135,13 +171,44 @@ class Hearing:
         if step is not None and interrupts != before:
             self._conductor.speech.interruptions_turned(step.speech, on=step.speech.interruptible)
 
+    def interruption_proposed(self) -> None:
+        """A strategy wants to interrupt. The flow is asked once the user has spoken for long
+        enough, and has said enough words, for the current state's tuning."""
+        self._proposed = True
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        if not self._proposed or self._said < (self.tuning.min_words or 0):
+            return
+        missing = (self.tuning.min_duration or 0.0) - self._voice
+        if self._since is not None and missing > _EXACT:
+            self._wait_no_longer()
+            loop = asyncio.get_running_loop()
+            self._long_enough = loop.call_later(missing, self._interrupt)
+            return
+        self._proposed = False
+        self._conductor.user.barge_in()
+
+    @property
+    def _voice(self) -> float:
+        """Seconds for which the user has been speaking, without the pause in which they are."""
+        if self._since is None:
+            return 0.0
+        pause = 0.0 if self.pauses is None else self.pauses.silence
+        return self._conductor.turn.now - self._since - pause
+
+    def _wait_no_longer(self) -> None:
+        if self._long_enough is not None:
+            self._long_enough.cancel()
+            self._long_enough = None
+
     def may_interrupt(self) -> bool:
         """The latest turn of the user may interrupt what the agent says."""
         return self._interrupts
 
     def turn_closed(self) -> None:
         """It has ended."""
-        decided, self._open = self.endpointing, False
+        decided, self._open, self._proposed = self.endpointing, False, False
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
 
@@ -155,7 +222,7 @@ class Hearing:
         if (lost := self.take_committed()) is not None:
             conductor.commits.answer_ended(lost)  # Pipecat had no words for it
         if turn is None:
-            turn, self._words = Turn(" ".join(self._words)), []
+            turn, self._words, self._said = Turn(" ".join(self._words)), [], 0
         taken = commit_turn(conductor, OWNER, turn)
         if taken:
             self.committed = turn
@@ -165,6 +232,8 @@ class Hearing:
 
     def may_speculate(self) -> bool:
         """A service predicts the end of the turn. Ask the flow whether the model may be asked."""
+        if self.tuning.preemptive_generation is False or self.value_due:
+            return False
         return self._conductor.commits.may_speculate(lambda: None)
 
     def take_committed(self) -> Turn | None:

@@ -64,7 +64,8 @@ class Pauses(VADAnalyzer):
 
 
 def pauses_of(flow: Flow, vad: VADAnalyzer | None) -> Pauses | None:
-    """The VAD, so that it measures the pauses that a flow wants to know of; None if it wants none.
+    """The VAD, so that it measures the pauses that a flow wants to know of, or how long the user
+    speaks without them; None if it wants neither.
 
     Raises:
         HostError: There is no VAD, or it would not let pauses be that long.
@@ -72,7 +73,8 @@ def pauses_of(flow: Flow, vad: VADAnalyzer | None) -> Pauses | None:
     tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
     wanted = max((one.min_silence for one in tunings if one.min_silence is not None), default=None)
     if wanted is None:
-        return None
+        long = any(one.min_duration is not None for one in tunings)
+        return Pauses(vad) if vad is not None and long else None
     if vad is None:
         raise HostError(
             f"flow {flow.name!r} asks for pauses within the user's speech, and nothing measures "

@@ -14,6 +14,7 @@ from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
 from turnfsm.runtime.conversation.ports import Report, Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
+from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.journal import Sink
@@ -21,7 +22,6 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
-from turnfsm.runtime.turn import TurnRuntime
 
 from .agent import AgentStateChanged, PipecatAgent
 from .backchannels import PipecatBackchannels
@@ -71,7 +71,14 @@ class PipecatSession(PipecatBackchannels):
         self.hearing = self.agent.hearing = Hearing(self.conductor)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)
         self.left_over = host.left_to_agent
-        self.turn = TurnRuntime(flow, host, timers=timers, sinks=sinks)
+        self.turn = SessionTurn(
+            flow,
+            host,
+            self.conductor.expecting,
+            self.agent.parameters_of,
+            timers=timers,
+            sinks=sinks,
+        )
         self.conductor.govern(self.turn)
         self.keeping = Keeping(store, session_id, self.taken) if store is not None else None
         self._past: Past | None = None

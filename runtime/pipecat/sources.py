@@ -6,11 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
-import attrs
-
 from turnfsm.fsm import Flow, HostError
 from turnfsm.fsm.errors import near
-from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.vocabulary import (
     OPTIONAL_TRIGGERS,
     TRIGGERS,
@@ -105,18 +102,12 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
             f"flow {flow.name!r} needs turn_detection={flow.turn_detection!r}, which turnfsm does "
             "not offer on Pipecat; use a flow without it, such as 'turn'"
         )
-    tuned = [name for name, state in flow.states.items() if _cannot_change(state.tuning)]
-    if tuned or any(map(_cannot_change, flow.tools.tuning.values())):
-        states = f"in the states {', '.join(tuned)}" if tuned else "while tools run"
+    tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
+    if any(one.max_retries is not None or one.max_speech_duration is not None for one in tunings):
         raise HostError(
-            f"flow {flow.name!r} changes settings {states} (tuning:), and "
-            "Pipecat cannot change them while a pipeline runs; take them out, and give the "
-            "strategies and the VAD the settings that you want"
+            f"flow {flow.name!r} limits preemptive replies (max_retries, max_speech_duration), and "
+            "on Pipecat only the STT service does that; take them out of the tuning"
         )
-
-
-def _cannot_change(tuning: Tuning) -> bool:
-    return attrs.evolve(tuning, min_silence=None) != Tuning()
 
 
 def check_parts(flow: Flow, governed: Collection[Part]) -> None:

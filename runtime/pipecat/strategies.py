@@ -4,7 +4,7 @@ flow decides."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pipecat.frames.frames import (
@@ -19,18 +19,18 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameProcessorSetup
 from pipecat.turns.types import ProcessFrameResult, UserTurnSpeculation
+from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.turns.user_start import BaseUserTurnStartStrategy, UserTurnStartedParams
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, UserTurnStoppedParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.base_object import BaseObject
 
-from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.turns import Turn
 
 from .agent import PipecatAgent
 from .hearing import Hearing
 
-__all__ = ["Ends", "governed"]
+__all__ = ["Ends", "FlowMutes", "governed"]
 
 
 class Ears(BaseUserTurnStartStrategy):
@@ -43,9 +43,9 @@ class Ears(BaseUserTurnStartStrategy):
     async def process_frame(self, frame: Frame) -> ProcessFrameResult:
         match frame:
             case VADUserStartedSpeakingFrame():
-                self._hearing.voice_started("vad")
+                self._hearing.voice_started("vad", after=frame.start_secs)
             case VADUserStoppedSpeakingFrame():
-                self._hearing.voice_ended("vad")
+                self._hearing.voice_ended("vad", after=frame.stop_secs)
             case ProposedUserStartedSpeakingFrame():
                 self._hearing.voice_started("service")
             case ProposedUserStoppedSpeakingFrame():
@@ -90,11 +90,9 @@ class _Around(BaseObject):
 class Starts(_Around, BaseUserTurnStartStrategy):
     """A start strategy of the application. Before it interrupts, the flow is asked."""
 
-    def __init__(
-        self, inner: BaseUserTurnStartStrategy, hearing: Hearing, conductor: Conductor
-    ) -> None:
+    def __init__(self, inner: BaseUserTurnStartStrategy, hearing: Hearing) -> None:
         super().__init__()
-        self._inner, self._hearing, self._conductor = inner, hearing, conductor
+        self._inner, self._hearing = inner, hearing
 
     @property
     def resolves_proposed_turn_start_frames(self) -> bool:
@@ -108,7 +106,7 @@ class Starts(_Around, BaseUserTurnStartStrategy):
     async def _started(self, inner: Any, params: UserTurnStartedParams) -> None:
         self._hearing.turn_started(interrupts=params.enable_interruptions)
         if params.enable_interruptions:
-            self._conductor.user.barge_in()
+            self._hearing.interruption_proposed()
         await self.trigger_user_turn_started(
             enable_interruptions=False,
             enable_user_speaking_frames=params.enable_user_speaking_frames,
@@ -120,11 +118,12 @@ class Starts(_Around, BaseUserTurnStartStrategy):
 
 
 class Stops(_Around, BaseUserTurnStopStrategy):
-    """A stop strategy of the application. A turn that must not be answered now stays open."""
+    """A stop strategy of the application. A turn that must not be answered now stays open, and so
+    does one that lacks a part of what the user is asked for."""
 
-    def __init__(self, inner: BaseUserTurnStopStrategy, agent: PipecatAgent) -> None:
+    def __init__(self, inner: BaseUserTurnStopStrategy, agent: PipecatAgent, ends: Ends) -> None:
         super().__init__()
-        self._inner, self._agent, self._hearing = inner, agent, agent.hearing
+        self._inner, self._agent, self._hearing, self._ends = inner, agent, agent.hearing, ends
 
     @property
     def resolves_proposed_turn_stop_frames(self) -> bool:
@@ -140,6 +139,8 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         if speculation is not None:
             if self._hearing.may_speculate():
                 await self.trigger_user_turn_inference_triggered(speculation=speculation)
+        elif self._hearing.value_due:
+            self._ends.end_later()
         elif self._hearing.has_turn and self._hearing.commit():
             await self.trigger_user_turn_inference_triggered()
 
@@ -147,6 +148,9 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         await self.trigger_user_turn_speculation_cancelled()
 
     async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
+        if self._hearing.value_due:
+            self._ends.end_later()
+            return
         taken = self._hearing.has_turn and self._hearing.commit()
         asked = params.confirms_speculation and self._agent.speculation.pending
         if asked and not taken:
@@ -163,29 +167,37 @@ class Stops(_Around, BaseUserTurnStopStrategy):
 
 class Ends(BaseUserTurnStopStrategy):
     """The first stop strategy: counts words, takes deferred turns, and ends a turn that no other
-    strategy ends. Pipecat's own watchdog would do that without asking the flow.
+    strategy ends. Pipecat's own watchdog would do that without asking the flow. It also ends a turn
+    at once when the user has said what they are asked for, and later when a part is missing.
 
     Args:
+        until: Waits until something is true.
         patience: Seconds without speech or transcripts after which an open turn is complete.
     """
 
-    def __init__(self, hearing: Hearing, patience: float) -> None:
+    def __init__(
+        self,
+        hearing: Hearing,
+        until: Callable[[Callable[[], bool]], Awaitable[None]],
+        patience: float,
+    ) -> None:
         super().__init__()
-        self._hearing, self._patience = hearing, patience
+        self._hearing, self._until, self._patience = hearing, until, patience
         self._heard = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
+        self._later: asyncio.Task[None] | None = None
 
     async def handle_user_turn_started(self) -> None:
         self._hearing.turn_opened()
-        await self._stop_watch()
+        await self._stop()
         self._watch = self.create_task(self._watch_turn())
 
     async def handle_user_turn_stopped(self) -> None:
         self._hearing.turn_closed()
-        await self._stop_watch()
+        await self._stop()
 
     async def cleanup(self) -> None:
-        await self._stop_watch()
+        await self._stop()
         await super().cleanup()
 
     async def process_frame(self, frame: Frame) -> ProcessFrameResult:
@@ -194,7 +206,21 @@ class Ends(BaseUserTurnStopStrategy):
         heard = (VADUserStoppedSpeakingFrame, ProposedUserStoppedSpeakingFrame, TranscriptionFrame)
         if isinstance(frame, (*heard, InterimTranscriptionFrame)):
             self._heard.set()
+            if self._hearing.ends_now:
+                await self._end()
+                return ProcessFrameResult.STOP
         return ProcessFrameResult.CONTINUE
+
+    def end_later(self) -> None:
+        """End the turn when the rest of the expected value has not come in time. If it comes,
+        another strategy, or this one, ends the turn."""
+        if self._later is None or self._later.done():
+            self._later = self.create_task(self._end_without_the_rest())
+
+    async def _end_without_the_rest(self) -> None:
+        await self._until(lambda: not self._hearing.value_due)
+        if self._hearing.endpointing:
+            await self._end()
 
     async def take(self, turn: Turn) -> None:
         """A deferred turn may be answered now."""
@@ -208,7 +234,8 @@ class Ends(BaseUserTurnStopStrategy):
                     await self._heard.wait()
                 self._heard.clear()
             except TimeoutError:
-                if not (self._hearing.speaks or self._hearing.turn_waits):
+                hearing = self._hearing
+                if not (hearing.speaks or hearing.turn_waits or hearing.value_due):
                     await self._end()
                 if self._watch is not asyncio.current_task():
                     return  # the strategy has ended the turn
@@ -220,18 +247,31 @@ class Ends(BaseUserTurnStopStrategy):
             asks = self._hearing.close_turn()
             await self.trigger_user_turn_finalized(confirms_speculation=not asks)
 
-    async def _stop_watch(self) -> None:
-        watch, self._watch = self._watch, None
-        if watch is not None and watch is not asyncio.current_task():
-            await self.cancel_task(watch)
+    async def _stop(self) -> None:
+        tasks = self._watch, self._later
+        self._watch = self._later = None
+        for task in tasks:
+            if task is not None and task is not asyncio.current_task():
+                await self.cancel_task(task)
+
+
+class FlowMutes(BaseUserMuteStrategy):
+    """Mutes the user while the flow is in a state whose tuning says so."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        super().__init__()
+        self._hearing = hearing
+
+    async def process_frame(self, frame: Frame) -> bool:
+        return bool(self._hearing.tuning.mute)
 
 
 def governed(own: UserTurnStrategies, ends: Ends, agent: PipecatAgent) -> UserTurnStrategies:
     """The application's strategies, wrapped so that they ask the flow."""
-    hearing, conductor = agent.hearing, agent.conductor
+    hearing = agent.hearing
     starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
     stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
     return UserTurnStrategies(
-        start=[Ears(hearing), *(Starts(one, hearing, conductor) for one in starts)],
-        stop=[ends, *(Stops(one, agent) for one in stops)],
+        start=[Ears(hearing), *(Starts(one, hearing) for one in starts)],
+        stop=[ends, *(Stops(one, agent, ends) for one in stops)],
     )

@@ -259,11 +259,19 @@ def test_a_model_that_decides_whether_the_turn_is_complete_is_refused(
     [
         ("push_to_talk", "needs turn_detection='manual'"),
         ("speech_to_speech", "needs turn_detection='realtime_llm'"),
-        ("half_duplex", "changes settings in the states speaking"),
     ],
 )
 def test_a_flow_that_pipecat_cannot_carry_out_is_refused(flow: str, said: str) -> None:
     with pytest.raises(HostError, match=re.escape(said)):
+        TurnGovernor(flow)
+
+
+def test_limits_of_preemptive_replies_are_refused() -> None:
+    flow, _ = parse_flow(
+        "flow: mine\nextends: turn\nstates: {listening: {tuning: {max_retries: 1}}}"
+    )
+    assert flow is not None
+    with pytest.raises(HostError, match="max_retries, max_speech_duration"):
         TurnGovernor(flow)
 
 
