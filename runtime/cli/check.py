@@ -1,24 +1,28 @@
 """`turnfsm check`: flows are proved, with counterexamples where a proof fails."""
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from turnfsm.fsm import load_flow
+from turnfsm.fsm import HostError, load_flow
 from turnfsm.fsm.check.check import LIMIT, check_file
 from turnfsm.fsm.check.report import Report, as_github, as_json, as_text
 from turnfsm.fsm.check.sarif import as_sarif
 from turnfsm.runtime.cli._files import write_file
+from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.pipecat.sources import check_flow as check_pipecat
 from turnfsm.runtime.proof import note_proved, record_of
 
 __all__ = ["check"]
 
 
 Format = Literal["text", "json", "sarif", "github"]
+Host = Literal["livekit", "pipecat"]
 
 
 _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
@@ -27,6 +31,8 @@ _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
     "sarif": as_sarif,
     "github": as_github,
 }
+
+_SESSIONS = {"livekit": "a TurnSession", "pipecat": "a Pipecat pipeline"}
 
 
 def check(
@@ -41,6 +47,10 @@ def check(
     counterexamples: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write each counterexample as a journal into DIR."),
+    ] = None,
+    host: Annotated[
+        Host | None,
+        typer.Option(help="Also say whether a session of this framework can run the flows."),
     ] = None,
     record: Annotated[
         Path | None,
@@ -63,7 +73,22 @@ def check(
     if record is not None and loaded and proved:
         proofs = record_of((load_flow(name), r) for name, r in zip(flows, reports, strict=True))
         write_file(record, proofs.encode())
-    raise typer.Exit(2 if not loaded else not proved)
+    refused = [*_refused(flows, host)] if host is not None and loaded else []
+    for why in refused:
+        print(f"error: {why}", file=sys.stderr)
+    raise typer.Exit(2 if not loaded else bool(refused) or not proved)
+
+
+def _refused(flows: Iterable[str], host: Host) -> Iterator[str]:
+    """Why the flows cannot run in a session of a framework, as the session itself would say it."""
+    for name in flows:
+        flow = load_flow(name)
+        try:
+            check_vocabulary(flow, _SESSIONS[host])
+            if host == "pipecat":
+                check_pipecat(flow)
+        except HostError as error:
+            yield str(error)
 
 
 def _write(report: Report, folder: Path) -> None:

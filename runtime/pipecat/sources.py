@@ -68,30 +68,32 @@ REMEDIES: Mapping[Part, str] = {
 }
 
 
-def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> None:
+def check_flow(
+    flow: Flow, posts: Iterable[str] | None = None, own_actions: Iterable[str] = ()
+) -> None:
     """Refuse a flow that could not run on Pipecat.
 
     Args:
-        posts: The triggers that the application posts itself.
+        posts: The triggers that the application posts itself; None: not known.
         own_actions: The actions and host facts that nothing implements.
 
     Raises:
         HostError: It could not run. The message names the trigger, action or state, and a remedy.
     """
-    posts = tuple(posts)
-    for name in posts:
+    own = tuple(flow.triggers if posts is None else posts)
+    for name in own:
         if name not in flow.triggers:
             raise HostError(
                 f"posts names the trigger {name!r}, which flow {flow.name!r} does not declare; "
                 f"{near(name, flow.triggers)}"
             )
-    if own := [repr(name) for name in own_actions]:
+    if missing := [repr(name) for name in own_actions]:
         raise HostError(
-            f"flow {flow.name!r} needs {', '.join(own)}, which nobody carries out or answers; give "
-            "TurnGovernor actions=, an object with a method of each name"
+            f"flow {flow.name!r} needs {', '.join(missing)}, which nobody carries out or answers; "
+            "give TurnGovernor actions=, an object with a method of each name"
         )
     ended = {name for action in flow.actions.values() for name in (action.done, action.failed)}
-    known = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | {*posts, *ended}
+    known = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | {*own, *ended}
     if unknown := [repr(name) for name in flow.triggers if name not in known]:
         raise HostError(
             f"flow {flow.name!r} declares {', '.join(unknown)}, which nothing posts on Pipecat; "

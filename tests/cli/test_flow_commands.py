@@ -81,6 +81,22 @@ def test_an_unknown_flow_is_named(
     assert "no flow 'trun'; did you mean 'turn'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("flow", "host", "status", "said"),
+    [
+        ("push_to_talk", "livekit", 0, ""),
+        ("push_to_talk", "pipecat", 1, "needs turn_detection='manual', which turnfsm does not"),
+        ("overlap", "pipecat", 0, ""),
+        ("utterance", "livekit", 1, "cannot govern a TurnSession: it lacks the trigger"),
+    ],
+)
+def test_check_says_whether_a_host_can_run_a_flow(
+    flow: str, host: str, status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("check", flow, "--host", host) == status
+    assert said in capsys.readouterr().err
+
+
 def test_proofs_are_recorded_if_all_hold(tmp_path: Path) -> None:
     """As `specs/proofs.json` has them; a flow with a finding leaves the file as it is."""
     file = tmp_path / "proofs.json"

@@ -13,7 +13,11 @@ from turnfsm import TurnfsmError
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, said
 
-ASKED = "flow: asked\nextends: turn\nstates: {listening: {tuning: {expect: {kind: digits, length: 10}}}}"
+ASKED = """
+flow: asked
+extends: turn
+states: {listening: {tuning: {expect: {kind: digits, length: 10}}}}
+"""
 
 
 def model(messages: Messages) -> Says:

@@ -6,7 +6,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from pipecat_stage import Stage
 
-from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.pipecat.talks import COUNT, counts
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, ScriptedVAD, said
 

@@ -1,0 +1,42 @@
+"""Conversations of a Pipecat pipeline in virtual time, governed or with Pipecat alone.
+
+Needs `pip install 'turnfsm[pipecat]'`. docs/testing.md has an example.
+"""
+
+from turnfsm.runtime.testing.pipecat import (
+    Messages,
+    Model,
+    Outcome,
+    Request,
+    Says,
+    Script,
+    ScriptedModel,
+    ScriptedVAD,
+    Stage,
+    Tool,
+    ToolRun,
+    own_strategies,
+    said,
+    shows,
+)
+
+__all__ = [
+    "Messages",
+    "Model",
+    "Outcome",
+    "Request",
+    "Says",
+    "Script",
+    "ScriptedModel",
+    "ScriptedVAD",
+    "Stage",
+    "Tool",
+    "ToolRun",
+    "own_strategies",
+    "said",
+    "shows",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
