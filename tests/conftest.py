@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,18 @@ def pytest_collection_finish() -> None:
     """Nothing that is there now is looked at by the garbage collector again."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a sweep that is marked `one_in(n)`, `make test` plays one case in n."""
+    places = Counter[str]()
+    for item in items:
+        if (mark := item.get_closest_marker("one_in")) and "exhaustive" not in item.keywords:
+            test = item.nodeid.partition("[")[0]
+            if places[test] % mark.args[0]:
+                item.add_marker("exhaustive")
+            places[test] += 1
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,11 @@
 """Sweeps: `make test` plays a part of them, `make exhaustive` the rest."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-__all__ = ["one_in", "swept"]
-
-
-def one_in(every: int, values: Iterable[Any]) -> list[Any]:
-    """Parameters, of which one in so many is quick enough for `make test`."""
-    marks = pytest.mark.exhaustive
-    return [pytest.param(v, marks=marks if n % every else ()) for n, v in enumerate(values)]
+__all__ = ["swept"]
 
 
 def swept(name: str, values: Sequence[Any], every: int) -> pytest.MarkDecorator:

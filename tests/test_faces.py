@@ -152,6 +152,7 @@ def test_the_example_of_a_public_name_runs(
         assert doctest.DocTestRunner().run(test).failed == 0
 
 
+@pytest.mark.exhaustive
 def test_a_project_may_have_folders_of_the_same_names(wheel: Path, tmp_path: Path) -> None:
     """The wheel beside a project with its own `fsm` and `runtime`: both work."""
     site, project = tmp_path / "site", tmp_path / "project"

@@ -10,6 +10,7 @@ from turnfsm.fsm.check.turn import PROPERTIES
 from turnfsm.fsm.load.loader import shipped_flows
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", sorted(shipped_flows()))
 def test_a_shipped_flow_is_proved(name: str) -> None:
     """Whole, without a finding, and every one of its properties holds."""
@@ -68,6 +69,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_fault_breaks_the_property_that_forbids_it(name: str) -> None:
     """A fault that breaks a property is found under that property's name."""

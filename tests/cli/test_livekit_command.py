@@ -59,6 +59,7 @@ def test_an_environment_is_looked_at_by_its_own_interpreter(
     assert capsys.readouterr().out == here
 
 
+@pytest.mark.exhaustive
 def test_a_wheel_is_looked_at(renamed: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A renamed method is named, with the feature that it costs; nothing is installed here."""
     assert run(renamed) == 1

@@ -60,6 +60,7 @@ def test_graphviz_renders_the_dot(name: str) -> None:
     assert {f"label-{a}--{b}" for a, b in pairs} <= ids
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["turn", "resume", "nasty", "random 1"])
 def test_mermaid_renders_the_mermaid(name: str) -> None:
     """mermaid.js takes the text, and the picture holds every state. Slow: a flow of each kind."""

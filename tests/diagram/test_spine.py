@@ -64,6 +64,7 @@ def collinear(a: Segment, b: Segment) -> bool:
     return False
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("start", range(0, 300, 50))
 def test_nothing_overlaps(start: int) -> None:
     """In 300 random flows no box meets a box and no line meets a box or a foreign line."""

@@ -49,6 +49,7 @@ def test_the_flow_is_proved(project: Path) -> None:
     assert exited.value.code in (0, None)
 
 
+@pytest.mark.exhaustive
 def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def test_every_override_has_its_reason() -> None:
     assert set(_overrides()) == {*SCENARIOS, *needed.NEEDED, *UNSHOWN}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("override", SCENARIOS)
 def test_a_scenario_fails_without_it(override: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With LiveKit's own method back in its place, the scenario goes wrong."""
@@ -65,6 +66,7 @@ def test_a_scenario_fails_without_it(override: str, monkeypatch: pytest.MonkeyPa
     assert problems
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("override", needed.NEEDED)
 def test_a_conversation_needs_it(override: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The conversation goes right with the override and wrong without it."""

@@ -153,6 +153,7 @@ properties:
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("published", ["listening", "thinking"])
 def test_a_state_of_ones_own_publishes_what_the_flow_says(published: str, tmp_path: Path) -> None:
     """By default listening: no sound of thinking is played."""

@@ -85,6 +85,7 @@ NOT_SEEN = {"S4c", "S5-wait", "R4", TOO_SHORT}
 """Failures that no event shows."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
 def test_a_report_shows_a_failure_or_the_audit_says_that_it_cannot(
     failing: Scenario, tmp_path: Path
@@ -122,12 +123,14 @@ FAILING = {
 """What fails in a scenario. A report does not name the error."""
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
 def test_the_report_of_what_goes_right_raises_no_alarm(right: Scenario, tmp_path: Path) -> None:
     audit = audited(tmp_path / "session_report.json", report_of(right))
     assert [finding.what for finding in audit.findings] == FAILING.get(right.id, [])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
 def test_the_spans_of_what_goes_right_raise_no_alarm(
     right: Scenario, tmp_path: Path, exporter: InMemorySpanExporter

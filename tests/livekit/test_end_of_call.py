@@ -84,6 +84,7 @@ def _outputs(outcome: Outcome) -> list[str]:
     return [item.output for item in items if item.type == "function_call_output"]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("reports", [False, True], ids=["", "reports"])
 @pytest.mark.parametrize("objects", [False, True], ids=["", "objects"])
 @pytest.mark.parametrize("how", ["hangs up", "shutdown", "aclose"])

@@ -136,6 +136,7 @@ def test_what_a_call_reports_that_goes_on_by_itself_is_in_it_as_on_agent_session
     assert said[TurnSession] == said[AgentSession] != []
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("realtime", [False, True], ids=["pipeline", "realtime"])
 @pytest.mark.parametrize("by", ["tool", "listener"])
 @pytest.mark.parametrize("goes_on", [None, 4.5, 9.0])

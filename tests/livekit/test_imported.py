@@ -7,6 +7,8 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 UNUSED = (
     *("turnfsm.fsm.audit", "turnfsm.fsm.check", "turnfsm.fsm.diagram"),
     *("turnfsm.fsm.interop", "turnfsm.fsm.matrix", "turnfsm.fsm.metrics"),
@@ -36,6 +38,7 @@ asyncio.run(talk(audit=True))
 """
 
 
+@pytest.mark.exhaustive
 def test_a_session_loads_what_its_options_need_and_nothing_else(tmp_path: Path) -> None:
     """A worker imports it in each process, before the call."""
     command = [sys.executable, "-c", SESSIONS]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweeps import one_in
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit_contract import FEATURES, PRIVATE_NAMES
@@ -45,7 +44,8 @@ def play_without() -> Iterator[PlayWithout]:
         yield play
 
 
-@pytest.mark.parametrize("feature", one_in(4, OTHER))
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("feature", OTHER)
 def test_a_session_answers_without_a_feature(feature: str, play_without: PlayWithout) -> None:
     """It answers, runs tools and lets itself be interrupted; the flow stays in step. What is left
     out is logged and listed, and the default refuses it and names the remedy."""
@@ -60,7 +60,8 @@ def test_a_session_answers_without_a_feature(feature: str, play_without: PlayWit
     assert ("realtime model" in played["realtime"]) == (feature == "realtime")
 
 
-@pytest.mark.parametrize("feature", one_in(4, ESSENTIAL))
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("feature", ESSENTIAL)
 def test_what_no_session_runs_without_is_said_at_import(
     feature: str, play_without: PlayWithout
 ) -> None:

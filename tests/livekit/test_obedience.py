@@ -217,6 +217,7 @@ def _played(
     return Counter(shop.done)
 
 
+@pytest.mark.one_in(2)
 @EVERY
 @pytest.mark.parametrize("name", TALKS)
 def test_the_effects_are_those_of_agent_session_whatever_the_model_makes_of_our_texts(
@@ -234,6 +235,7 @@ def test_the_effects_are_those_of_agent_session_whatever_the_model_makes_of_our_
     assert wrong == {}
 
 
+@pytest.mark.one_in(3)
 @EVERY
 @pytest.mark.parametrize("kind", ["realtime", "detects turns"])
 @pytest.mark.parametrize("name", TALKS)

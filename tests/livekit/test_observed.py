@@ -93,6 +93,7 @@ def test_the_page_shows_these_notes() -> None:
         assert told in page
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
 def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
     """But for a turn that waits for a tool, which a stock session answers late, and for the result

@@ -54,6 +54,7 @@ def _hidden(session: Any, how: How, at: float, preamble: str) -> list[float]:
     ]
 
 
+@pytest.mark.one_in(3)
 @SESSIONS
 @swept("moments", [2.0 + 0.35 * n for n in range(12)], every=3)
 @pytest.mark.parametrize(

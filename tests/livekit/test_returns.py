@@ -153,6 +153,7 @@ def _heard(session: type[AgentSession[Any]], body: Body, model: Model) -> list[s
     return [heard.text for heard in stage.run(20.0).heard]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize(
     "model",

@@ -82,6 +82,7 @@ def test_a_quick_model_is_not_bridged() -> None:
     assert said(outcome, ANSWER) == said(play("turn", 1.2)[0], ANSWER)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seconds", [1.45, 1.5, 1.55, 1.65, 1.8, 2.0, 2.3, 2.6, 3.0, 4.5, 6.0])
 @pytest.mark.parametrize("lasts", [0.6, 3.0])
 def test_an_answer_comes_at_most_three_tenths_later(seconds: float, lasts: float) -> None:
@@ -210,6 +211,7 @@ def test_the_seconds_of_model_and_tool_count_together(
     assert start == pytest.approx(ASKED + 1.5 + 0.1, abs=0.05), outcome.timeline()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("call", [1.4, 1.55, 1.7, 2.0, 2.5, 3.0])
 @pytest.mark.parametrize("answer", [0.3, 1.6, 2.5])
 def test_a_call_and_its_answer_come_at_most_three_tenths_later(call: float, answer: float) -> None:
@@ -228,6 +230,7 @@ def test_a_call_does_not_end_the_filler(call: float) -> None:
     assert said(outcome, ANSWER) == said(booked("turn", call, 3.0, 0.3), ANSWER)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tool", [0.05, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("call", [1.65, 2.3])
 def test_an_answer_ends_the_filler_beside_which_its_tool_ran(call: float, tool: float) -> None:

@@ -67,6 +67,7 @@ def _outputs(outcome: Outcome) -> list[tuple[str, bool]]:
     return [(i.output, i.is_error) for i in items if i.type == "function_call_output"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("after", [0.0, 1.0], ids=["returns", "goes on"])
 @pytest.mark.parametrize("before", [1.0, 7.0], ids=["preamble", "silence"])
 @pytest.mark.parametrize("interrupts", [_session_does, _speech_does], ids=["session", "speech"])

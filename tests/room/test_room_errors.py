@@ -105,6 +105,7 @@ def test_a_health_port_that_is_in_use_is_an_error_at_once(server: RoomServer) ->
         pass
 
 
+@pytest.mark.exhaustive
 def test_the_worker_says_what_it_lacks(bare: dict[str, str]) -> None:
     """In one error, before anything is started."""
     pytest.importorskip("piper")

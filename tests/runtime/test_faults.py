@@ -121,6 +121,7 @@ async def _walk(flow: Flow, fault: Fault, path: list[Step]) -> Any:
 MOST = 3  # paths for an action; each is walked with every fault
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "action"), ACTIONS)
 async def test_a_faulty_effect_changes_no_decision(
     name: str, action: str, virtual_time: VirtualClock

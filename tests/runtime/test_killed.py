@@ -207,6 +207,7 @@ DONE: dict[str, tuple[Play, Moment | str]] = {
 """A call has ended with a result; the process is killed at this moment."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", DONE)
 def test_a_call_that_has_ended_is_never_made_again(case: str, tmp_path: Path) -> None:
     """Whatever it gave, and whether or not its result was committed or said."""
@@ -312,6 +313,7 @@ def _cases() -> list[Any]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("play", "case"), _cases())
 def test_a_second_restart_knows_what_the_first_one_knew(
     play: Play, case: str, tmp_path: Path

@@ -90,6 +90,7 @@ class Records:
         """Nothing to close."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", STATES)
 def test_the_flow_begins_in_its_initial_state_and_what_is_pending_is_said(
     place: str, tmp_path: Path

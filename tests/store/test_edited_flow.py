@@ -34,6 +34,7 @@ EDITS = {
 """Two versions between which a call may change its worker without a word in the flow."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("back", [False, True], ids=["deploy", "rollback"])
 def test_what_a_call_does_not_need_is_edited_freely(edit: str, back: bool, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ PLACES: dict[str, tuple[Any, list[str], int]] = {
 """Where the worker dies, what the next one says, and how often the table was booked."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_next_worker_goes_on(place: str, tmp_path: Path) -> None:
     """It says what is pending, apologises at most once, and makes no call a second time."""

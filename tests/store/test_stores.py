@@ -157,6 +157,7 @@ OPERATIONS: dict[str, Callable[[Store, str, int], object]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("connected", [True, False], ids=["later", "at once"])
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_connection_is_killed_at_any_statement(

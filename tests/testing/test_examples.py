@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from textwrap import indent
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 BOOKING = ROOT / "examples" / "booking"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
@@ -62,6 +64,7 @@ def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.exhaustive
 def test_examples_run_as_documented() -> None:
     """The command of the page plays the tests and the scenarios, all of them."""
     (console,) = blocks("console")

@@ -23,6 +23,7 @@ def _prints(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return said.out
 
 
+@pytest.mark.exhaustive
 @each_release
 def test_a_flow_of_the_release_is_proved(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "proved: 0 errors" in _prints(capsys, "check", str(release / "clerk.yaml"))
