@@ -145,7 +145,6 @@ class PipecatCalls(Calls):
         call = self.open.get(frame.tool_call_id)
         if call is None or call.of is None or call.of.params is not None:
             return frame
-        self.host.conductor.tools.cancelled(call.id)
         if not frame.run_llm:
             self.given_up(call)
             return frame
