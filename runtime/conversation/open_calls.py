@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from turnfsm.fsm.flow import Tools
@@ -43,6 +43,9 @@ class OpenCalls:
         self._calls: dict[str, ToolCall] = {}
         self._speeches: dict[str, Speech] = {}  # tools whose calls may repeat
         self._log = log
+
+    def __iter__(self) -> Iterator[ToolCall]:
+        return iter(tuple(self._calls.values()))
 
     def get(self, call_id: str) -> ToolCall | None:
         """The unfinished call with this id, or None."""

@@ -151,7 +151,7 @@ class ToolCall:
             return self.refused
         if self.replaced_by is not None:
             return f"cancelled: {self._replaced}"
-        return CANCELLED_WITH_TURN if self._ends_with_turn else CANCELLED
+        return CANCELLED_WITH_TURN if self.ends_with_turn else CANCELLED
 
     @property
     def _replaced(self) -> str:
@@ -166,7 +166,8 @@ class ToolCall:
         return _OUTDATED.format(output=output, why=self._replaced)
 
     @property
-    def _ends_with_turn(self) -> bool:
+    def ends_with_turn(self) -> bool:
+        """Its turn is over, and its policy is cancel."""
         return self.cancels() and self.turn_over
 
     def post(self, trigger: str, hands_over: bool = False, /, **data: object) -> Verdict:
@@ -265,7 +266,7 @@ class ToolCall:
         """
         if self.gave_update or self.awaits_input:
             return  # the result follows
-        if self.cancellation is not None and self._ends_with_turn:
+        if self.cancellation is not None and self.ends_with_turn:
             self.drop("it was cancelled with its turn")
         elif empty:
             self.drop("it gave nothing to say")

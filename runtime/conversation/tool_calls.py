@@ -1,9 +1,8 @@
-"""All tool calls of a session. The adapter reports them; the turn's flow may release them."""
+"""All tool calls of a session, as the adapter reports them."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import attrs
@@ -13,16 +12,16 @@ from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
+from .corrections import Corrections
 from .floor import Floor
-from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
+from .open_calls import BLOCKING, RUNNING, UNCOMMITTED
 from .policies import policy_of
 from .ports import Agent, Session, Speech
+from .releasing import ReleasableCalls
 from .replies import Replies
 from .tool_call import End, ToolCall, arguments_of
 
 __all__ = ["Result", "ToolCalls"]
-
-logger = logging.getLogger("turnfsm")
 
 NOTHING: Mapping[str, Literal["agent", "other"]] = {}
 
@@ -39,11 +38,14 @@ class Result:
     empty: bool = False
 
 
-class ToolCalls(OpenCalls):
+class ToolCalls(ReleasableCalls):
     """The unfinished tool calls, each with its own machine.
 
     Args:
         moved: Called after an event that a request may wait for.
+
+    Attributes:
+        corrections: Replaces calls by newer ones.
     """
 
     def __init__(
@@ -55,9 +57,9 @@ class ToolCalls(OpenCalls):
         replies: Replies,
         moved: Callable[[], None],
     ) -> None:
-        super().__init__(session, ledger, log, floor)
-        self._replies = replies
+        super().__init__(session, ledger, log, floor, replies)
         self._moved = moved
+        self.corrections = Corrections(self)
 
     # -- reports of the adapter
 
@@ -86,7 +88,7 @@ class ToolCalls(OpenCalls):
         )
         self._log.add(CallMade(call_id, speech.id))
         call.post("started")
-        self._correct_earlier(call)
+        self.corrections.made(call)
         if speech.interrupted:
             self.turn.post("speech_interrupted", speech=speech.id)
         else:
@@ -111,7 +113,7 @@ class ToolCalls(OpenCalls):
         """
         call.post(by, **({"why": why} if why else {}))
         self.forget_settled()
-        self._count_released()
+        self.count_released()
         self._moved()
 
     def refuse_left(self) -> None:
@@ -239,12 +241,6 @@ class ToolCalls(OpenCalls):
         if (call := self._calls.get(call_id)) is not None:
             call.drop("the application wants no reply to it")
 
-    def replaced(self, call_id: str, newer: str) -> None:
-        """The framework is about to cancel a call, as the tool says that a newer call replaces it.
-        Posts nothing."""
-        if (call := self._calls.get(call_id)) is not None:
-            self._correct(call, newer)
-
     def input_required(self, call_id: str, question: str) -> None:
         """The tool has asked the user, and the next message is its output. It stays on the agenda
         until then. Posts nothing."""
@@ -332,142 +328,10 @@ class ToolCalls(OpenCalls):
         entries = (self._ledger.find(call) for call in calls)
         return [f"{entry.name} ({entry.id})" for entry in entries if entry is not None]
 
-    # -- what the turn's flow needs of all calls together
-
-    def count(self) -> None:
-        """Post what has changed for the calls as a whole, such as that none is running any more."""
-        turn, blocking = self.turn, self.blocking
-        if blocking and not turn.holds("tools_running"):
-            turn.post("tool_started")
-        elif not blocking and turn.holds("tools_running"):
-            turn.post("tools_drained")
-        if turn.holds("result_uncommitted") and not self.uncommitted():
-            turn.post("results_committed")
-
-    # -- what the turn's flow decides
-
-    def cancel_released(self) -> None:
-        """Cancel the calls that no turn waits for, except those with the policy hold or finish."""
-        for call in self._in(RUNNING):
-            if call.state not in BLOCKING and call.policy != "hold":
-                call.cancel_tool()
-
-    def leave(self, agent: object) -> None:
-        """An agent was replaced after the handoff waited for its calls: the turns of these calls
-        are over.
-
-        That has the effect of an interruption; a close cancels the calls. A call that must not be
-        interrupted is waited for.
-        """
-        calls = [call for call in self._in(BLOCKING) if call.agent is agent]
-        kept = [call.speech for call in calls if call.policy == "hold"]
-        for call in calls:
-            if call.speech in kept:
-                continue
-            logger.warning(
-                "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
-            )
-            self._replies.stopped(call.speech, "agent_left")
-            call.speech.stop("programmatic", force=True)
-            for ended in self.uncommitted():  # separately: its result will not be said
-                if ended.speech is call.speech:
-                    self._post(ended, "turn_over")
-            if self._session.closing:
-                call.cancel_tool()
-
-    def left(self, agent: object) -> None:
-        """An agent was replaced. The framework requests no reply with the results of its calls."""
-        for due in self._log.agenda.obligations:
-            call = self._calls.get(due.id)
-            if due.background and call is not None and call.agent is agent:
-                self._log.add(CallDetached(due.id))
-
-    def unblock(self) -> list[ToolCall]:
-        """The turn continues without the calls that it waited for. Posts `tools_released`."""
-        calls = self._in(BLOCKING)
-        for call in calls:
-            self._post(call, "unblocked")
-        self._count_released()
-        return calls
-
-    def give_up(self) -> None:
-        """The turn continues without its calls, and the model is told that they are still
-        running."""
-        for speech, calls in _by_speech(self.unblock()):
-            self._answer(calls)
-            self.answer_calls_delaying_commit(speech)
-
-    def release(self) -> list[Speech]:
-        """The calls of interrupted speeches keep running, and their results are on the agenda.
-
-        Those with the policy cancel are cancelled. Posts `tools_released`. Returns the speeches.
-        """
-        for call in self._in(("handing_over",)):
-            if call.speech.interrupted:
-                self._post(call, "turn_over")
-        calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
-        for call in calls:
-            self._post(call, "turn_over")
-        for speech, its in _by_speech(calls):
-            released = [call for call in its if not call.cancels()]
-            self.answer_calls_delaying_commit(speech)
-            if released and (agent := released[0].agent) is not None:
-                setup = agent.setup  # such a model needs an output for every call before it replies
-                if setup.keeps_context and not setup.replies_to_results:
-                    agent.answer([c.id for c in released if c.state == "detached"])
-        self._count_released()
-        calls += [call for call in self._in(UNCOMMITTED) if call.waits and call.speech.interrupted]
-        return [speech for speech, _ in _by_speech(calls)]
-
-    def lift_holds(self) -> None:
-        """The time of calls with the policy finish is up."""
-        for call in self._in(("held",)):
-            self._post(call, "hold_lifted")
-
-    def answer_calls_delaying_commit(self, speech: Speech) -> None:
-        """Answer calls that delay the commit of their step.
-
-        The results of a step are committed when its last call has ended or was answered.
-        """
-        if any(call.speech is speech for call in self.uncommitted()):
-            self._answer([call for call in self._in(("detached",)) if call.speech is speech])
-
     # -- inside
-
-    def _correct_earlier(self, newer: ToolCall) -> None:
-        """The call corrects earlier ones, as the flow declares. Calls of one reply never correct
-        each other: the user has said nothing in between."""
-        if (correction := self._policies.corrects.get(newer.name)) is None:
-            return
-        for call in tuple(self._calls.values()):
-            if call.name != newer.name or call.speech is newer.speech:
-                continue
-            if correction.applies(call.arguments, newer.arguments):
-                self._correct(call, newer.id)
-
-    def _correct(self, call: ToolCall, newer: str) -> None:
-        if call.post("correction", by=newer):
-            self.answer_calls_delaying_commit(call.speech)
-            self._count_released()
-        self.forget_settled()
 
     def _forget_finished(self) -> None:
         for speech in [speech for speech in self._speeches.values() if speech.finished]:
             del self._speeches[speech.id]
             self._ledger.close_turn(speech.id)
         self.forget_settled()
-
-    def _answer(self, calls: Sequence[ToolCall]) -> None:
-        if calls and (agent := calls[0].agent) is not None:
-            agent.answer([call.id for call in calls])
-
-    def _count_released(self) -> None:
-        if self.turn.holds("tools_running") and not self.blocking:
-            self.turn.post("tools_released")
-
-
-def _by_speech(calls: Iterable[ToolCall]) -> Iterator[tuple[Speech, list[ToolCall]]]:
-    groups: dict[Speech, list[ToolCall]] = {}
-    for call in calls:
-        groups.setdefault(call.speech, []).append(call)
-    yield from groups.items()

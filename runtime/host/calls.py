@@ -280,7 +280,8 @@ class Calls:
         if task.cancelled():
             ours = made is not None and (made.turn_over or made.replaced_by is not None)
             said = made.output_if_cancelled if made is not None and ours else why
-            await self.settle(call, "cancelled", said)
+            deliver = made is None or not made.ends_with_turn
+            await self.settle(call, "cancelled", said, deliver=deliver)
         elif isinstance(error := task.exception(), SpeechInterrupted):
             await self.settle(call, "error", str(error))
         elif isinstance(error, Exception):

@@ -1,0 +1,146 @@
+"""What the turn's flow decides about tool calls: whether the turn still waits for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+
+from turnfsm.fsm.agenda import CallDetached
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.log import Log
+
+from .floor import Floor
+from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
+from .ports import Session, Speech
+from .replies import Replies
+from .tool_call import ToolCall
+
+__all__ = ["ReleasableCalls"]
+
+logger = logging.getLogger("turnfsm")
+
+
+class ReleasableCalls(OpenCalls):
+    """The unfinished calls. The turn waits for some of them, until the flow releases them."""
+
+    def __init__(
+        self, session: Session, ledger: Ledger, log: Log, floor: Floor, replies: Replies
+    ) -> None:
+        super().__init__(session, ledger, log, floor)
+        self._replies = replies
+
+    # -- what the turn's flow needs of all calls together
+
+    def count(self) -> None:
+        """Post what has changed for the calls as a whole, such as that none is running any more."""
+        turn, blocking = self.turn, self.blocking
+        if blocking and not turn.holds("tools_running"):
+            turn.post("tool_started")
+        elif not blocking and turn.holds("tools_running"):
+            turn.post("tools_drained")
+        if turn.holds("result_uncommitted") and not self.uncommitted():
+            turn.post("results_committed")
+
+    def cancel_released(self) -> None:
+        """Cancel the calls that no turn waits for, except those with the policy hold or finish."""
+        for call in self._in(RUNNING):
+            if call.state not in BLOCKING and call.policy != "hold":
+                call.cancel_tool()
+
+    def leave(self, agent: object) -> None:
+        """An agent was replaced after the handoff waited for its calls: the turns of these calls
+        are over.
+
+        That has the effect of an interruption; a close cancels the calls. A call that must not be
+        interrupted is waited for.
+        """
+        calls = [call for call in self._in(BLOCKING) if call.agent is agent]
+        kept = [call.speech for call in calls if call.policy == "hold"]
+        for call in calls:
+            if call.speech in kept:
+                continue
+            logger.warning(
+                "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
+            )
+            self._replies.stopped(call.speech, "agent_left")
+            call.speech.stop("programmatic", force=True)
+            for ended in self.uncommitted():  # separately: its result will not be said
+                if ended.speech is call.speech:
+                    self._post(ended, "turn_over")
+            if self._session.closing:
+                call.cancel_tool()
+
+    def left(self, agent: object) -> None:
+        """An agent was replaced. The framework requests no reply with the results of its calls."""
+        for due in self._log.agenda.obligations:
+            call = self._calls.get(due.id)
+            if due.background and call is not None and call.agent is agent:
+                self._log.add(CallDetached(due.id))
+
+    def unblock(self) -> list[ToolCall]:
+        """The turn continues without the calls that it waited for. Posts `tools_released`."""
+        calls = self._in(BLOCKING)
+        for call in calls:
+            self._post(call, "unblocked")
+        self.count_released()
+        return calls
+
+    def give_up(self) -> None:
+        """The turn continues without its calls, and the model is told that they are still
+        running."""
+        for speech, calls in _by_speech(self.unblock()):
+            self._answer(calls)
+            self.answer_calls_delaying_commit(speech)
+
+    def release(self) -> list[Speech]:
+        """The calls of interrupted speeches keep running, and their results are on the agenda.
+
+        Those with the policy cancel are cancelled. Posts `tools_released`. Returns the speeches.
+        """
+        for call in self._in(("handing_over",)):
+            if call.speech.interrupted:
+                self._post(call, "turn_over")
+        calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
+        for call in calls:
+            self._post(call, "turn_over")
+        for speech, its in _by_speech(calls):
+            released = [call for call in its if not call.cancels()]
+            self.answer_calls_delaying_commit(speech)
+            if released and (agent := released[0].agent) is not None:
+                setup = agent.setup  # such a model needs an output for every call before it replies
+                if setup.keeps_context and not setup.replies_to_results:
+                    agent.answer([c.id for c in released if c.state == "detached"])
+        self.count_released()
+        calls += [call for call in self._in(UNCOMMITTED) if call.waits and call.speech.interrupted]
+        return [speech for speech, _ in _by_speech(calls)]
+
+    def lift_holds(self) -> None:
+        """The time of calls with the policy finish is up."""
+        for call in self._in(("held",)):
+            self._post(call, "hold_lifted")
+
+    def answer_calls_delaying_commit(self, speech: Speech) -> None:
+        """Answer calls that delay the commit of their step.
+
+        The results of a step are committed when its last call has ended or was answered.
+        """
+        if any(call.speech is speech for call in self.uncommitted()):
+            self._answer([call for call in self._in(("detached",)) if call.speech is speech])
+
+    def count_released(self) -> None:
+        """Post `tools_released` if the turn waits for no call any more."""
+        if self.turn.holds("tools_running") and not self.blocking:
+            self.turn.post("tools_released")
+
+    # -- inside
+
+    def _answer(self, calls: Sequence[ToolCall]) -> None:
+        if calls and (agent := calls[0].agent) is not None:
+            agent.answer([call.id for call in calls])
+
+
+def _by_speech(calls: Iterable[ToolCall]) -> Iterator[tuple[Speech, list[ToolCall]]]:
+    groups: dict[Speech, list[ToolCall]] = {}
+    for call in calls:
+        groups.setdefault(call.speech, []).append(call)
+    yield from groups.items()
