@@ -94,7 +94,8 @@ class FrameRecorder(BaseObserver):
                 frame.properties is None or frame.properties.is_final
             ):
                 status = "done" if frame.error is None else "error"
-                self._tool(frame.tool_call_id, {"update": "ended", "status": status})
+                ended = {"update": "ended", "status": status, "result": _to_be_said(frame)}
+                self._tool(frame.tool_call_id, ended)
             case f.FunctionCallCancelFrame():
                 self._tool(frame.tool_call_id, {"update": "ended", "status": "cancelled"})
             case f.ErrorFrame():
@@ -171,6 +172,13 @@ class FrameRecorder(BaseObserver):
         if added := set(_results(messages)) - self._committed:
             self._committed |= added
             self._record("function_tools_executed", {"calls": sorted(added), "reply": True})
+
+
+def _to_be_said(frame: f.FunctionCallResultFrame) -> bool:
+    """Whether the handler has given a result, and wants the model to be asked."""
+    own = frame.properties.run_llm if frame.properties is not None else None
+    wanted = frame.run_llm if own is None else own
+    return bool(frame.result) and wanted is not False
 
 
 def _text(message: Mapping[str, Any]) -> str:

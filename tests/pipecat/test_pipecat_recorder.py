@@ -43,13 +43,16 @@ def audited(scene: Scenario, governor: type[TurnGovernor] | None, events: io.Str
         ("C1", "C", "the model is asked without the result of a tool, which had ended"),
         ("C4", "C", "the model is asked without the result of a tool, which had ended"),
         ("E2", "F", "the user speaks for 6.2 s, and nothing is transcribed"),
+        ("N4", "D", "the user makes a sound without words, and a tool is cancelled at that moment"),
+        ("T1", "D", "the user begins to speak, and a tool is cancelled at that moment"),
+        ("C2", "D", "the result that a tool gave"),
     ],
 )
 def test_a_failure_of_a_pipeline_is_found(
     id: str, letter: str, what: str, recording: io.StringIO
 ) -> None:
     found = audited(SCENARIOS[id], None, recording).findings
-    assert (letter, what) in [(finding.failure, finding.what) for finding in found]
+    assert any(one.failure == letter and one.what.startswith(what) for one in found), found
 
 
 @pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
@@ -62,7 +65,7 @@ def test_a_pipeline_that_goes_right_raises_no_alarm(
     assert found == failing.get(right.id, [])
 
 
-@pytest.mark.parametrize("id", ["N4", "C1", "C4", "D4", "T8"])
+@pytest.mark.parametrize("id", ["N4", "T1", "C1", "C2", "C4", "D4", "T8"])
 def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
     """Where the pipeline alone does, and where the user only coughs while a tool runs."""
     assert audited(SCENARIOS[id], TurnGovernor, recording).ok

@@ -211,6 +211,20 @@ def _before(call: Call, t: float) -> bool:
     return call.started + AT_ONCE < t and call.runs_at(t)
 
 
+def _cancelled_by_a_sound(facts: Facts) -> Found:
+    """A call is cancelled as soon as the user makes a sound, before it is known what they say."""
+    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
+    for call in facts.calls:
+        if call.status != "cancelled" or call.ended is None:
+            continue
+        for user in facts.user:
+            if not user.start <= call.ended <= user.start + 2 * AT_ONCE:
+                continue
+            recognised = any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
+            sound = "begins to speak" if recognised else "makes a sound without words"
+            yield call.ended, f"the user {sound}, and {_named([call])} is cancelled at that moment"
+
+
 def _named(calls: list[Call]) -> str:
     return "a tool" if len(calls) == 1 else f"{len(calls)} tools"
 
@@ -260,7 +274,14 @@ RULES = (
         "",
         _result_not_said,
         ("next_reply",),
-        needs=(Evidence.INTERRUPTIONS, Evidence.REPLIES, Evidence.CALLS, Evidence.RESULTS),
+        needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS),
+    ),
+    Rule(
+        "D",
+        "",
+        _cancelled_by_a_sound,
+        ("barge_in", "user_started_speaking"),
+        needs=(Evidence.CALLS, Evidence.TRANSCRIPTS),
     ),
     Rule(
         "D",
