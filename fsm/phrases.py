@@ -20,6 +20,7 @@ __all__ = [
     "contains",
     "phrases_of",
     "shipped_phrases",
+    "starts_with",
     "words_of",
 ]
 
@@ -140,6 +141,17 @@ def contains(text: str, phrases: Collection[Phrase]) -> bool:
     longest = max(map(len, phrases), default=0)
     ends = range(1, len(words) + 1)
     return any(words[start:end] in phrases for end in ends for start in _starts(end, longest))
+
+
+def starts_with(text: str, phrases: Collection[Phrase]) -> bool:
+    """Whether the first words of a text are one of the phrases.
+
+    Args:
+        text: What was said.
+        phrases: Each a tuple of words as `words_of` gives them.
+    """
+    words = words_of(text)
+    return any(words[: len(phrase)] == phrase for phrase in phrases)
 
 
 def words_of(text: str) -> Phrase:

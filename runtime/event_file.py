@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from turnfsm.fsm.recording import VERSION, words_of
+from turnfsm.fsm.recording import VERSION, arguments_of, corrects, words_of
 from turnfsm.runtime.journal.sinks import new_file, path_of
 
-__all__ = ["EventFile", "hashed_words"]
+__all__ = ["EventFile", "hashed_arguments", "hashed_transcript", "hashed_words"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -50,5 +50,19 @@ class EventFile:
 
 def hashed_words(text: str | None, key: bytes) -> list[str]:
     """A keyed hash of each word, without punctuation and case."""
-    words = words_of(text or "")
-    return [hashlib.blake2b(w.encode(), digest_size=6, key=key).hexdigest() for w in words]
+    return [_hashed(word, key) for word in words_of(text or "")]
+
+
+def hashed_transcript(text: str, key: bytes) -> dict[str, object]:
+    """The words of a transcript, and whether it begins like a correction."""
+    return {"words": hashed_words(text, key), "corrects": corrects(text)}
+
+
+def hashed_arguments(arguments: str | Mapping[str, object], key: bytes) -> dict[str, str]:
+    """A keyed hash of each argument of a call, by the hash of its name."""
+    found = arguments_of(arguments).items()
+    return {_hashed(name, key): _hashed(value, key) for name, value in found}
+
+
+def _hashed(text: str, key: bytes) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=6, key=key).hexdigest()

@@ -25,6 +25,7 @@ class Evidence(StrEnum):
     INTERRUPTIONS = "when a reply was interrupted"
     INTERRUPTIBLE = "which replies may be interrupted"
     CALLS = "when each tool began and ended"
+    ARGUMENTS = "which tool was called, and with what"
     RESULTS = "when a tool's result was added to the conversation"
     TRANSCRIPTS = "when each transcript came"
     MESSAGES = "which messages are in the history, and since when"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import attrs
 
@@ -53,14 +53,23 @@ class Call:
     """A tool call.
 
     Attributes:
+        arguments: A hash of each argument, by its name; empty if the recording does not say it.
         committed: When its result was added to the conversation.
     """
 
     id: str
     started: float
+    name: str = ""
+    arguments: Mapping[str, str] = attrs.field(factory=dict)
     ended: float | None = None
     status: str = ""
     committed: float | None = None
+
+    def differs_from(self, other: Call) -> bool:
+        """Both are calls of one tool, with the same value for one argument at least, and another
+        one for another."""
+        one, two = self.arguments.items(), other.arguments.items()
+        return self.name == other.name != "" and bool(one & two) and one != two
 
     def runs_at(self, t: float) -> bool:
         """Whether its tool is running then."""
@@ -155,7 +164,9 @@ def _calls(recording: Recording) -> Iterable[Call]:
         if event.name == "tool_execution_updated" and event.text("update") == "started":
             if id in found:
                 done.append(found.pop(id))
-            found[id] = Call(id, event.t)
+            given = event.fields.get("arguments")
+            arguments = given if isinstance(given, Mapping) else {}
+            found[id] = Call(id, event.t, event.text("name"), arguments)
         elif event.name == "tool_execution_updated" and event.text("update") == "ended":
             if id in found and found[id].ended is None:
                 found[id].ended, found[id].status = event.t, event.text("status")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnfsm.fsm.journal import JournalError
-from turnfsm.fsm.recording import words_of
+from turnfsm.fsm.recording import arguments_of, corrects, words_of
 
 from .events import AFTER, Evidence, Recorded, Recording, in_order
 
@@ -69,7 +69,8 @@ def _events(fields: Fields) -> Iterator[Recorded]:
         case "agent_state_changed" | "user_state_changed":
             yield Recorded(t, name, {"old": fields["old_state"], "new": fields["new_state"]})
         case "user_input_transcribed" if fields["is_final"]:
-            yield Recorded(t, name, {"words": words_of(fields["transcript"])})
+            text = str(fields["transcript"])
+            yield Recorded(t, name, {"words": words_of(text), "corrects": corrects(text)})
         case "conversation_item_added":
             yield Recorded(t, name, _item(fields["item"]))
         case "agent_false_interruption":
@@ -80,7 +81,8 @@ def _events(fields: Fields) -> Iterator[Recorded]:
             if kind in ("started", "ended"):
                 call = update["function_call"] if kind == "started" else update
                 ran = {"update": kind, "call": call["call_id"], "status": update.get("status")}
-                yield Recorded(t, name, ran)
+                made = {"name": call.get("name"), "arguments": arguments_of(call.get("arguments"))}
+                yield Recorded(t, name, {**ran, **made})
         case "function_tools_executed":
             calls = [call["call_id"] for call in fields["function_calls"]]
             reply = any(out["reply_required"] for out in fields["function_call_outputs"])

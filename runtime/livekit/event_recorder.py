@@ -13,7 +13,7 @@ from typing import IO, Any
 from livekit import rtc
 from livekit.agents.version import __version__ as LIVEKIT
 
-from turnfsm.runtime.event_file import EventFile, hashed_words
+from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 from turnfsm.runtime.livekit.stock import AgentSession
 
 from .overrides import closed_by, failure_of
@@ -119,7 +119,7 @@ class SessionEvents(ABC):
         return {"old": event.old_state, "new": event.new_state}
 
     def _transcript(self, event: Any) -> dict[str, Any] | None:
-        return {"words": self._words(event.transcript)} if event.is_final else None
+        return hashed_transcript(event.transcript, self._key) if event.is_final else None
 
     def _item(self, event: Any) -> dict[str, Any]:
         item = event.item
@@ -144,7 +144,8 @@ class SessionEvents(ABC):
         match update.type:
             case "tool_call_started":
                 call = update.function_call
-                return {"update": "started", "call": call.call_id, "name": call.name}
+                made = {"name": call.name, "arguments": hashed_arguments(call.arguments, self._key)}
+                return {"update": "started", "call": call.call_id, **made}
             case "tool_call_updated":
                 return {"update": "updated", "call": update.call_id}
             case "tool_call_ended":
@@ -193,8 +194,9 @@ _FIELDS: dict[str, Callable[[SessionEvents, Any], dict[str, Any] | None]] = {
 class EventRecorder(SessionEvents):
     """Records the events of a session for `turnfsm audit`. Works with any `AgentSession`.
 
-    It stores no text of the conversation, only a keyed hash of each word, so that the audit can see
-    whether words were lost. The key is not stored.
+    It stores no text of the conversation, only a keyed hash of each word and of each argument of a
+    tool, so that the audit can see whether words were lost, or a call was made twice. The key is
+    not stored.
 
     Args:
         session: An `AgentSession`, before it is started.

@@ -15,7 +15,7 @@ from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.fsm.audit.events import Evidence
-from turnfsm.runtime.event_file import EventFile, hashed_words
+from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 
 from .failures import failure_of
 
@@ -35,8 +35,9 @@ _LACKS = (
 class FrameRecorder(BaseObserver):
     """Records the frames of a pipeline for `turnfsm audit`. The pipeline stays as it is.
 
-    It stores no text of the conversation, only a keyed hash of each word, so that the audit can see
-    whether words were lost. The key is not stored.
+    It stores no text of the conversation, only a keyed hash of each word and of each argument of a
+    tool, so that the audit can see whether words were lost, or a call was made twice. The key is
+    not stored.
 
     Args:
         target: The path of a new file, a folder (``"recordings/"``) for a new file of its own, or
@@ -76,7 +77,7 @@ class FrameRecorder(BaseObserver):
                 if not self._has_vad:
                     self._user(isinstance(frame, f.UserStartedSpeakingFrame))
             case f.TranscriptionFrame():
-                self._record("user_input_transcribed", {"words": self._words(frame.text)})
+                self._record("user_input_transcribed", hashed_transcript(frame.text, self._key))
             case f.LLMContextFrame():
                 self._context = frame.context
                 self._read_context()
@@ -89,7 +90,9 @@ class FrameRecorder(BaseObserver):
             case f.InterruptionFrame():
                 self._cut = self._plays
             case f.FunctionCallInProgressFrame():
-                self._tool(frame.tool_call_id, {"update": "started", "name": frame.function_name})
+                given = hashed_arguments(frame.arguments, self._key)
+                made = {"update": "started", "name": frame.function_name, "arguments": given}
+                self._tool(frame.tool_call_id, made)
             case f.FunctionCallResultFrame() if (
                 frame.properties is None or frame.properties.is_final
             ):

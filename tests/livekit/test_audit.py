@@ -178,7 +178,7 @@ def _outages(audit: Audit) -> list[str]:
     return [finding.what for finding in audit.findings]
 
 
-def event(t: float, name: str, **fields: object) -> str:
+def event(t: float, name: str, /, **fields: object) -> str:
     return json.dumps({"t": t, "event": name, **fields})
 
 
@@ -237,6 +237,49 @@ def test_what_no_scenario_shows_is_found_in_events(
     assert audit_recording(parse_recording(text.encode(), "events.jsonl")).properties == broken
 
 
+def booking(call: str, day: str, start: float, end: float, status: str = "done") -> list[str]:
+    made = {"name": "book", "arguments": {"guest": "Kim", "day": day}}
+    return [
+        event(start, "tool_execution_updated", call=call, update="started", **made),
+        event(end, "tool_execution_updated", call=call, update="ended", status=status),
+    ]
+
+
+def corrected(t: float, corrects: bool = True) -> str:
+    return event(t, "user_input_transcribed", words=["no"], corrects=corrects)
+
+
+TUESDAY = booking("call_1", "Tue", 1.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ([*TUESDAY, corrected(3.0), *booking("call_2", "Thu", 4.0, 9.0)], True),
+        ([*TUESDAY, corrected(3.0), *booking("call_2", "Thu", 7.0, 9.0)], True),  # one by one
+        ([*TUESDAY, corrected(3.0, False), *booking("call_2", "Thu", 4.0, 9.0)], False),
+        ([*TUESDAY, corrected(3.0), *booking("call_2", "Tue", 4.0, 9.0)], False),
+        ([*TUESDAY, corrected(7.0), *booking("call_2", "Thu", 8.0, 9.0)], False),  # too late
+        ([*TUESDAY, corrected(3.0), *booking("call_2", "Thu", 4.0, 9.0, "error")], False),
+        (
+            [
+                *booking("call_1", "Tue", 1.0, 6.0, "error"),
+                *(corrected(3.0), *booking("call_2", "Thu", 4.0, 9.0)),
+            ],
+            False,
+        ),
+        ([*TUESDAY, corrected(3.0)], False),
+    ],
+)
+def test_a_call_that_the_user_has_corrected_and_that_is_carried_out_is_found(
+    events: list[str], found: bool
+) -> None:
+    """If a newer call of the tool, with one argument changed, is carried out as well."""
+    text = "\n".join(['{"events": 1}', *sorted(events, key=lambda e: json.loads(e)["t"])])
+    said = [one.what for one in audit_recording(parse_recording(text.encode(), "e")).findings]
+    assert any("the user corrects the call of book" in what for what in said) is found
+
+
 def ended(t: float, **more: object) -> str:
     fields = {"call": "call_1", "update": "ended", "status": "done"}
     return event(t, "tool_execution_updated", **fields | more)
@@ -293,6 +336,7 @@ def test_what_people_said_is_not_recorded() -> None:
     """Words are hashed, with a key that is not written."""
     text = recorded(scenario("S1"))
     assert "Paris" not in text
+    assert not {"Kim", "Tuesday", "guest"} & set(re.findall(r"\w+", recorded(scenario("D7"))))
     assert "Rome" not in text
 
 

@@ -37,7 +37,7 @@ def played(scene: Scenario, make: Make) -> tuple[list[dict[str, Any]], AgentSess
 
     made.__signature__ = inspect.signature(AgentSession)  # type: ignore[attr-defined]
     scene.play(made)  # type: ignore[arg-type]
-    new = ("id", "speech", "words", "started_at")
+    new = ("id", "speech", "words", "arguments", "started_at")
     told = [json.loads(line) for line in events.getvalue().splitlines()]
     return [{k: v for k, v in event.items() if k not in new} for event in told], sessions[0]
 

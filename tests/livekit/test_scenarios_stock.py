@@ -43,6 +43,7 @@ FOUND = {
     "D6": "`quick` had ended at 3.5 s, and the request at 6.20 s does not show its result",
     "C9": "`book` ran 2 times",
     "C10": "`book` ran 3 times",
+    "D7": "book has its effect 2 times: Tuesday at 8.30 s, Thursday at 13.50 s",
     "P1": "'What can I do for you?' is never heard",
     "R1": "'TaskGroup -> _Clinic', 'assistant: You are booked, goodbye.'",
     "R2": "the session cannot be closed: it waits for `on_enter`",

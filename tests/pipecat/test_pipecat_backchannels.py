@@ -61,9 +61,11 @@ def test_it_is_said_at_a_pause_after_some_seconds_of_speech() -> None:
     assert stage.beside == [(6.3, "Mhm."), (11.3, "Aha.")]
 
 
-def test_nothing_else_changes() -> None:
+@pytest.mark.parametrize("times_words", [False, True])
+def test_nothing_else_changes(times_words: bool) -> None:
     """It is no speech, no message and no interruption, and no state is published for it."""
-    spoken, without = play(talks(6.0, 11.0)), play(talks(6.0, 11.0), "turn")
+    spoken = play(talks(6.0, 11.0), times_words=times_words)
+    without = play(talks(6.0, 11.0), "turn", times_words=times_words)
     assert spoken.beside == [(6.3, "Mhm."), (11.3, "Aha.")]
     assert spoken.heard == without.heard == ANSWER
     assert spoken.when("As") == pytest.approx(without.when("As"), abs=0.06)

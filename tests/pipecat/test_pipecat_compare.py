@@ -39,6 +39,7 @@ FOUND = {
     "T7": "book has its effect 0 times",
     "T8": "book has its effect 1 times",
     "T9": "book has its effect 2 times",
+    "T10": "book has its effect 2 times",
     "C1": "look_up has its effect 2 times",
     "C2": "is never heard",
     "C3": "'The train is late.' is never heard",

@@ -127,7 +127,8 @@ def _is_of_later(facts: Facts, start: float, at: float) -> bool:
 
 
 def _deaf_agent(facts: Facts) -> Found:
-    """The user speaks while a tool runs, and is answered only after the tool or after a timeout."""
+    """The user speaks while a tool runs, and is answered only after the tool or after a timeout,
+    and not by another call at once."""
     for user in facts.user:
         running = [
             call for call in facts.calls if _before(call, user.start) and _before(call, user.end)
@@ -138,7 +139,9 @@ def _deaf_agent(facts: Facts) -> Found:
         if not _may_have_spoken(facts, user):
             continue
         again = any(user.end < other.start < answer for other in facts.user)
-        if answer - user.end > _DEAF and not again:
+        called = [call.started for call in facts.calls if user.end < call.started < answer]
+        taken = any(call.runs_at(at) for at in called for call in running)
+        if answer - user.end > _DEAF and not (again or taken):
             yield (
                 user.end,
                 f"the user speaks while {_named(running)} runs, and is answered after "
@@ -194,6 +197,24 @@ def _effect_after_interruption(facts: Facts) -> Found:
                     f"the user interrupts, and {_named([call])} ends at that moment as if its "
                     "preamble had been heard",
                 )
+
+
+def _corrected_effect(facts: Facts) -> Found:
+    """The user corrects a call while it runs, and the model makes another one. Both are carried
+    out."""
+    heard = facts.recording.named("user_input_transcribed")
+    said = [event.t for event in heard if event.fields.get("corrects")]
+    for call in facts.calls:
+        newer = [other for other in facts.calls if other.differs_from(call)]
+        for at in (t for t in said if _before(call, t)):
+            made = [other for other in newer if other.started > at and other.status == "done"]
+            if made and call.status == "done":
+                yield (
+                    at,
+                    f"the user corrects the call of {call.name} while it runs; it has its effect "
+                    "all the same, and so has the newer call",
+                )
+                break
 
 
 def _owner(facts: Facts, call: Call) -> Speech | None:
@@ -295,6 +316,13 @@ RULES = (
             Evidence.RESULTS,
             Evidence.HANDOFFS,
         ),
+    ),
+    Rule(
+        "D",
+        "",
+        _corrected_effect,
+        ("turn_committed",),
+        needs=(Evidence.CALLS, Evidence.ARGUMENTS, Evidence.TRANSCRIPTS),
     ),
     Rule(
         "D",

@@ -11,6 +11,7 @@ from turnfsm.runtime.livekit.stock import AgentSession
 from .agent_state import AGENT_STATE
 from .calls import CALLS, CONTROL_CALLS
 from .controls import CONTROL_SCENARIOS, CONTROL_TURNS
+from .corrections import CORRECTIONS
 from .duplex import DUPLEX
 from .handoffs import HANDOFFS
 from .playout import CONTROL_PLAYOUT, PLAYOUT
@@ -91,6 +92,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *TURNS,
     *CALLS,
     *DUPLEX,
+    *CORRECTIONS,
     *PLAYOUT,
     *RUNS,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipecat.frames import frames as f
 
+from turnfsm.runtime.compare.flows import CORRECTS
 from turnfsm.runtime.conversation.policies import once
 from turnfsm.runtime.testing.pipecat import Messages, Says, Stage, Tool, said, shows
 
@@ -227,4 +228,27 @@ C3 = scenario(
     tools={"weather": Tool(5.0, "it is sunny"), "train": Tool(9.0, "the train is late")},
 )
 
-TOOLS = (T1, T2, T3, T4, T5, T6, T7, T8, T9, C1, C2, C3)
+
+def _corrected(messages: Messages) -> Says:
+    """Books for the day that was said last, and tells what was booked."""
+    last = messages[-1]
+    if last.get("role") == "user":
+        day = "Thursday" if "thursday" in said(messages) else "Tuesday"
+        return Says(calls=(("book", {"guest": "Kim", "day": day}),))
+    return Says(LATE if str(last.get("content")).startswith("The result of") else BOOKED)
+
+
+T10 = scenario(
+    "T10",
+    "the user corrects a booking while the tool runs; the flow says which call corrects which",
+    _corrected,
+    says((0.0, "a table for Kim on tuesday"), (3.0, "no on thursday")),
+    [hears(BOOKED), runs_once("book"), results_shown],
+    failure="T",
+    links=[PULLS + "5304"],
+    wrong="The caller has two tables, on Tuesday and on Thursday.",
+    tools={"book": Tool(5.0, "the table is booked", commits=True, options=NOT_CANCELLED)},
+    flow=CORRECTS,
+)
+
+TOOLS = (T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, C1, C2, C3)

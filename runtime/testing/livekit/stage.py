@@ -7,10 +7,12 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, cast
 
 from livekit.agents import Agent, llm
 
+from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit.overrides import current_conversation
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.clock import VirtualLoop, run
@@ -61,7 +63,8 @@ class Stage:
         faults: Faults of the audio output: ``no_start``, ``no_end``.
         echo: The microphone picks up the agent's speech while the user is silent.
         turn_handling: LiveKit's options, merged over: turns end by VAD, or as the flow needs it.
-        timers: Seconds for timers of the flow. A session class without a flow does not get them.
+        timers: Seconds for timers of the flow.
+        flow: The flow. A session class without a flow gets neither it nor the timers.
         options: Further arguments of the session. Its defaults apply, except that echo warm-up and
             the away timer are off.
 
@@ -93,6 +96,7 @@ class Stage:
         echo: bool = False,
         turn_handling: dict[str, Any] | None = None,
         timers: dict[str, float] | None = None,
+        flow: Flow | str | Path | None = None,
         **options: Any,
     ) -> None:
         if isinstance(session_class, AgentSession):
@@ -103,8 +107,9 @@ class Stage:
         own = own_settings(session_class)
         models = _models_of(own, {"llm": llm, "tts": tts, "stt": stt, "vad": vad})
         given = options | ({} if turn_handling is None else {"turn_handling": turn_handling})
-        if timers and "timers" in inspect.signature(session_class).parameters:
-            given["timers"] = timers
+        known = inspect.signature(session_class).parameters
+        governed = {"timers": timers, "flow": flow}
+        given |= {name: value for name, value in governed.items() if value and name in known}
         self._options = session_settings(own, given, turn_detection_of(session_class, given))
         self.llm = models.get("llm") or ScriptedLLM()
         self.tts = models.get("tts") or ScriptedTTS()
