@@ -94,7 +94,6 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _actions,
         _triggers,
         _timers,
-        _outages,
         _tools,
         _limits,
         _bounds,
@@ -230,15 +229,6 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
 def _tools(flow: Flow, source: Source) -> Iterator[Finding]:
     for limit in ("objection_limit", "recover_limit"):
         yield from _range(("tools", limit), limit, getattr(flow.tools, limit), source)
-
-
-def _outages(flow: Flow, source: Source) -> Iterator[Finding]:
-    limit, wait = flow.timers.get("transcript_limit"), flow.timers.get("false_interruption")
-    if flow.kind == "turn" and limit is not None and wait is not None and limit <= wait:
-        path: Path = ("timers", "transcript_limit")
-        message = f"a transcript is awaited for {wait:g} s (false_interruption)"
-        remedy = f"write more than {wait:g} s: it is missing only after that"
-        yield source.at(path, message, remedy, code="range")
 
 
 def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:

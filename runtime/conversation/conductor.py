@@ -129,7 +129,13 @@ class Conductor:
         self.speech = SpeechReports(self._core, self.user, self.objections, self.agent_state)
         self.requests = RequestReports(self._core)
         self.realtime = RealtimeReports(self._core, self.user, self.objections)
-        self.outages = Outages(session, self._outage, lambda: self.turn.now, self.turns.fail)
+        self.outages = Outages(
+            session,
+            self._outage,
+            lambda: self.turn.now,
+            lambda: self.utterance.due,
+            self.turns.fail,
+        )
         self._started = False
 
     @property
@@ -296,7 +302,8 @@ class Conductor:
         host = self.host
         waits = host.wants_reply or self.turns.deferred is not None or host.superseded
         asks = host.confirming.due or host.confirming.settled
-        return self.commits.speculation_waits or waits or asks or self.turn.has_due
+        due = self.turn.has_due or self.outages.has_due
+        return self.commits.speculation_waits or waits or asks or due
 
     def _offer_what_waits(self) -> None:
         """Offer all pending work to the flow. Its guards define the order."""
@@ -316,3 +323,4 @@ class Conductor:
         if self.host.confirming.settled and ask("question_over"):
             core.post("question_over")
         self.turn.take_due()
+        self.outages.take_due()

@@ -30,6 +30,7 @@ class Outages:
         session: Has the seconds of the timers, and says whether audio is expected.
         record: Records an event.
         now: Returns the journal's time in seconds.
+        transcript_awaited: Says whether the user speaks, or a transcript may still come.
         given_up: Called with a speech's id and a sentence if a component that it needs has failed
             for good.
     """
@@ -39,10 +40,11 @@ class Outages:
         session: Session,
         record: Callable[[SessionEvent], None],
         now: Callable[[], float],
+        transcript_awaited: Callable[[], bool],
         given_up: Callable[[str, str], None],
     ) -> None:
         self._session, self._record, self._now = session, record, now
-        self._given_up = given_up
+        self.transcript_awaited, self._given_up = transcript_awaited, given_up
         self._closed: Closed | None = None
         flow, given = load_shipped("outages"), session.settings.timers
         self._seconds = {name: given.get(name, seconds) for name, seconds in flow.timers.items()}
@@ -89,6 +91,15 @@ class Outages:
         """Report any other event of the flow."""
         if not self._runtime.closed:
             self._runtime.post(event)
+
+    @property
+    def has_due(self) -> bool:
+        """Speech has had no transcript for long enough, but one is still awaited."""
+        return self._runtime.has_due
+
+    def take_due(self) -> None:
+        """Report it if no transcript is awaited any more."""
+        self._runtime.take_due()
 
     # -- the flow
 

@@ -24,12 +24,6 @@ def test_another_flow_does_not() -> None:
     assert finding.message == "timer 'audio_limit' is used by no state"
 
 
-def test_a_transcript_is_not_missing_as_long_as_it_is_awaited() -> None:
-    text = "{flow: mine, extends: turn, timers: {transcript_limit: 1.0}}"
-    _, (finding,) = parse_flow(text)
-    assert finding.message == "a transcript is awaited for 2 s (false_interruption)"
-
-
 def test_a_tool_waits_for_an_objection_for_some_seconds_or_without_a_limit() -> None:
     flow, _ = parse_flow("{flow: mine, extends: turn, tools: {objection_limit: never}}")
     assert flow is not None

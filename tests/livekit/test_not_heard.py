@@ -39,6 +39,24 @@ def test_speech_without_a_transcript_is_asked_for_again(extends: str) -> None:
     assert outcome.heard[0].start == pytest.approx(1.0 + 1.5 + 3.0, abs=0.7)
 
 
+def test_it_is_asked_for_again_when_the_user_has_stopped() -> None:
+    """They begin their second sentence before the transcript of the first one is overdue."""
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5).makes_noise(at=3.5, duration=4.0)
+    outcome = play(user, 14.0)
+    assert heard(outcome) == [AGAIN], outcome.timeline()
+    assert outcome.heard[0].start == pytest.approx(3.5 + 4.0 + 2.3, abs=0.3)
+
+
+def test_it_is_asked_for_again_when_its_transcript_is_not_awaited_any_more() -> None:
+    """The application gives the STT more time than the limit."""
+    user = ScriptedUser().makes_noise(at=1.0, duration=1.5)
+    late = {"interruption": {"false_interruption_timeout": 5.0}}
+    session = partial(TurnSession, flow=flow_of(), turn_handling=late)
+    outcome = run(Stage(session, user=user, llm=ScriptedLLM(otherwise="Yes?")), 14.0)
+    assert heard(outcome) == [AGAIN], outcome.timeline()
+    assert outcome.heard[0].start == pytest.approx(1.0 + 1.5 + 5.3, abs=0.3)
+
+
 def test_agent_session_says_nothing() -> None:
     user = ScriptedUser().makes_noise(at=1.0, duration=1.5)
     assert heard(Stage(AgentSession, user=user, llm=ScriptedLLM(otherwise="Yes?")).run(12.0)) == []
