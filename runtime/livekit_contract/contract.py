@@ -123,6 +123,9 @@ def _different(row: PrivateName) -> str | None:
         found = isinstance(inspect.getattr_static(owner, row.name, None), property)
     elif row.kind == "attribute":
         found = row.name in _assigned(_code(owner.__init__))
+    elif row.kind == "task":
+        functions = filter(inspect.isfunction, vars(owner).values())
+        found = any(row.name in _code(function).co_consts for function in functions)
     else:
         found = hasattr(owner, row.name)
     return None if found else f"the {row.kind} {place} is missing"

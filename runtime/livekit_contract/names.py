@@ -13,15 +13,16 @@ from .table import TABLE
 
 __all__ = ["ORDERS", "PRIVATE_NAMES", "Order", "PrivateName"]
 
-Kind = Literal["method", "property", "attribute", "global", "call"]
+Kind = Literal["method", "property", "attribute", "global", "call", "task"]
 
 
 class PrivateName(NamedTuple):
     """One name: where it is, of what kind, what it is used for, and the feature that needs it.
 
     `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
-    more. A `call` is a function of LiveKit's that the owner, itself a function, calls. `instead` is
-    the owner and the name in livekit-agents 2.0, if they differ.
+    more. A `call` is a function of LiveKit's that the owner, itself a function, calls. A `task` is
+    the name that a method of the owner gives to a task. `instead` is the owner and the name in
+    livekit-agents 2.0, if they differ.
     """
 
     owner: str

@@ -15,6 +15,8 @@ voice.agent_activity:AgentActivity method:
   on_end_of_turn(self info) | a turn is committed
   interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
   push_audio(self frame) | whether audio comes; the user talks over a `hold` preamble
+voice.agent_activity:AgentActivity task:
+  AgentActivity._user_turn_completed_task | the task that answers a turn
 voice.agent_activity:AgentActivity attribute:
   _current_speech | which speech holds the floor
   _audio_recognition | its VAD, STT and turn detection
@@ -134,6 +136,9 @@ voice.agent_activity:AgentActivity method:
   _close_session(self) | an uncommitted transcript moves to the next agent
   _start_session(self reuse_resources) | the next agent gets user messages that nobody has answered
   _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
+voice.agent_activity:AgentActivity task:
+  AgentTask_on_enter | whether `on_enter` has returned
+  AgentTask_on_exit | a handoff does not wait forever for `on_exit`
 voice.agent_activity:AgentActivity attribute:
   _speech_q | what waits for the floor
 voice.agent_session:AgentSession method:

@@ -100,6 +100,12 @@ CHANGES = [
         "the attribute SpeechHandle._generations is missing",
     ),
     (
+        AgentActivity,
+        "drain",
+        _no_constructor,
+        "the task AgentActivity.AgentTask_on_exit is missing",
+    ),
+    (
         agent_activity,
         "forward_generation",
         lambda audio: None,

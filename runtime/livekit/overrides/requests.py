@@ -21,9 +21,6 @@ from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of
 
 __all__ = ["RequestingActivity"]
 
-_REPLYING = "AgentActivity.pipeline_reply"
-"""LiveKit's name of the task that asks the model for a reply."""
-
 _CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
 """What the user had said when the agent interrupted them; set in the task that does so."""
 
@@ -36,7 +33,7 @@ class RequestingActivity(HearingActivity):
     def _create_speech_task(
         self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
     ) -> asyncio.Task[Any]:
-        if speech_handle is not None and name == _REPLYING:
+        if speech_handle is not None and isinstance(self.llm, llm.LLM):
             # LiveKit has copied the conversation, just now or before the agent's hook.
             turn = self._conductor.turns.answered_by(asyncio.current_task())
             known = turn.items if turn is not None else self._item_ids
