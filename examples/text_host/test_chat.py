@@ -231,6 +231,34 @@ def test_the_result_of_a_tool_that_completes_although_it_was_cancelled_is_told()
     assert [line for _, line in user.seen] == ["Yes?", "Done."]
 
 
+def test_a_call_that_was_answered_and_is_cancelled_with_its_turn_is_not_told() -> None:
+    """The model was told that it still runs; the user interrupts what the agent says to that."""
+
+    @on_interruption("cancel")
+    async def book(table: int) -> str:
+        await asyncio.sleep(30.0)
+        return "it is booked"
+
+    user, chat = talk_to(
+        [(1.0, types("a table")), (5.0, types("stop"))],
+        20.0,
+        model=scripted(
+            {
+                "it still runs": Answer("It still runs. Please be patient. It takes long."),
+                "stop": Answer("Yes?"),
+                "a table": BOOK,
+            }
+        ),
+        tools={"book": book},
+        flow=load_flow("turn"),
+        timers={"tool_limit": 3.0},
+    )
+    assert [line for _, line in user.seen] == ["It still runs.", "Yes?"]
+    journal = chat.conductor.turn.journal
+    (ended,), (dropped,) = journal.notes("tool_ended"), journal.notes("result_dropped")
+    assert (ended.data["how"], dropped.data["call"]) == ("cancelled", "call_1")
+
+
 def test_a_tool_that_completes_after_the_user_has_left_starts_nothing() -> None:
     async def book(table: int) -> str:
         try:
