@@ -24,6 +24,7 @@ class Hearing:
     Attributes:
         committed: The turn that was committed, until the model is asked to answer it.
         ignored: The flow leaves the user's text unanswered; Pipecat's turn is still open.
+        unwanted: It does not belong into the conversation, either.
         pauses: The VAD, if the flow wants to know of pauses.
         tuning: The settings of the flow's current state.
     """
@@ -40,7 +41,7 @@ class Hearing:
         self._since: float | None = None  # when the voice began, in the time of the flow
         self._long_enough: asyncio.TimerHandle | None = None
         self.committed: Turn | None = None
-        self.ignored = False
+        self.ignored = self.unwanted = False
         self.pauses: Pauses | None = None
         self.tuning = Tuning()
 
@@ -227,6 +228,7 @@ class Hearing:
         if taken:
             self.committed = turn
         self.ignored = not taken and not conductor.turns.is_deferred(turn)
+        self.unwanted = self.ignored and not (self.turn_waits or conductor.commits.was_yes(turn))
         conductor.user.endpointing_finished(cancelled=False)
         return taken
 

@@ -40,6 +40,13 @@ class Ears(BaseUserTurnStartStrategy):
         super().__init__()
         self._hearing = hearing
 
+    async def commit(self, turn: Turn | None = None) -> bool:
+        """As `Hearing.commit`. What the flow ignores does not get into the context."""
+        taken = self._hearing.commit(turn)
+        if self._hearing.unwanted:
+            await self.trigger_reset_aggregation()
+        return taken
+
     async def process_frame(self, frame: Frame) -> ProcessFrameResult:
         match frame:
             case VADUserStartedSpeakingFrame():
@@ -141,7 +148,7 @@ class Stops(_Around, BaseUserTurnStopStrategy):
                 await self.trigger_user_turn_inference_triggered(speculation=speculation)
         elif self._hearing.value_due:
             self._ends.end_later()
-        elif self._hearing.has_turn and self._hearing.commit():
+        elif self._hearing.has_turn and await self._ends.ears.commit():
             await self.trigger_user_turn_inference_triggered()
 
     async def _withdrawn(self, inner: Any) -> None:
@@ -151,7 +158,7 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         if self._hearing.value_due:
             self._ends.end_later()
             return
-        taken = self._hearing.has_turn and self._hearing.commit()
+        taken = self._hearing.has_turn and await self._ends.ears.commit()
         asked = params.confirms_speculation and self._agent.speculation.pending
         if asked and not taken:
             await self.trigger_user_turn_speculation_cancelled()
@@ -183,6 +190,7 @@ class Ends(BaseUserTurnStopStrategy):
     ) -> None:
         super().__init__()
         self._hearing, self._until, self._patience = hearing, until, patience
+        self.ears = Ears(hearing)
         self._heard = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
         self._later: asyncio.Task[None] | None = None
@@ -224,7 +232,7 @@ class Ends(BaseUserTurnStopStrategy):
 
     async def take(self, turn: Turn) -> None:
         """A deferred turn may be answered now."""
-        if self._hearing.commit(turn):
+        if await self.ears.commit(turn):
             await self.trigger_user_turn_stopped()
 
     async def _watch_turn(self) -> None:
@@ -242,7 +250,7 @@ class Ends(BaseUserTurnStopStrategy):
 
     async def _end(self) -> None:
         if self._hearing.has_turn:
-            self._hearing.commit()
+            await self.ears.commit()
         if not self._hearing.turn_waits:
             asks = self._hearing.close_turn()
             await self.trigger_user_turn_finalized(confirms_speculation=not asks)
@@ -272,6 +280,6 @@ def governed(own: UserTurnStrategies, ends: Ends, agent: PipecatAgent) -> UserTu
     starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
     stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
     return UserTurnStrategies(
-        start=[Ears(hearing), *(Starts(one, hearing) for one in starts)],
+        start=[ends.ears, *(Starts(one, hearing) for one in starts)],
         stop=[ends, *(Stops(one, agent, ends) for one in stops)],
     )
