@@ -34,13 +34,18 @@ _STOPS = _posts("step_interrupted", "playout_finished", "step_finished", only_in
 """What a host reports after the flow has chosen to interrupt."""
 
 
-def _over(words: int, host: tuple[str, ...]) -> list[Press]:
-    """The user says words while the agent speaks."""
+def _over(*heard: tuple[str, ...]) -> list[Press]:
+    """The user says words while the agent speaks: for each, what those so far are taken for."""
+    words, host = len(heard), heard[-1]
+    interims = [
+        _posts("interim_transcript", words=count, host=one) for count, one in enumerate(heard, 1)
+    ]
     return [
         *_SPEAKS,
         *_posts("user_started_speaking"),
         *_posts("barge_in", words=words),
         *_posts("output_paused", only_in="paused"),
+        *(press for interim in interims for press in interim),
         *_posts("user_stopped_speaking"),
         *_posts("final_transcript", words=words, host=host),
         *_posts("backchannel_over", only_in="paused", host=host),
@@ -48,9 +53,12 @@ def _over(words: int, host: tuple[str, ...]) -> list[Press]:
     ]
 
 
+_OKAY, _STOP = ("backchannel",), ("stop_word",)
+
 _SCENES: dict[str, list[Press]] = {
-    'The user says "okay" while the agent speaks': _over(1, ("backchannel",)),
-    'The user says "stop, please" while the agent speaks': _over(2, ("stop_word",)),
+    'The user says "okay" while the agent speaks': _over(_OKAY),
+    'The user says "okay, but" while the agent speaks': _over(_OKAY, ()),
+    'The user says "stop, please" while the agent speaks': _over(_STOP, _STOP),
     "The user coughs while the agent speaks": [
         *_SPEAKS,
         *_posts("user_started_speaking", "barge_in"),

@@ -108,13 +108,35 @@ def test_a_scene_is_played_with_one_click_and_again_after_a_change(
     """The user says okay: the agent is stopped. In a flow that wants two words it is not."""
     tab.goto(studio.url)
     until(tab, "page.studio.back.events.readyState === 1")
-    tab.click("#simulator button:has-text('okay')")
+    tab.click("""#simulator button:has-text('"okay" while')""")
     until(tab, "page.recording.records.length > 10")
     until(tab, "page.player.t > 0.2")
     assert tab.evaluate("page.recording.lanes.states.at(-2).label") == "interrupted"
     assert tab.evaluate("page.recording.silences.length") == 0  # its seconds are made up
     file.write_text(GOOD + "states:\n  speaking: {tuning: {min_words: 2}}\n")
     until(tab, "page.recording.lanes?.states.at(-1).label === 'speaking'")
+
+
+def test_a_scene_shows_what_the_words_were_taken_for_and_how_that_changed(
+    tab: Any, studio: FlowStudio, file: Path
+) -> None:
+    """With one click. A flow that takes no words over the agent for anything has other words."""
+    file.write_text("flow: mine\nextends: overlap\n")
+    tab.goto(studio.url)
+    until(tab, "page.studio.back.events.readyState === 1")
+    until(tab, "page.recording.flow.facts.backchannel !== undefined")
+    tab.click("""#simulator button:has-text('"okay, but"')""")
+    until(tab, "page.player.t > 0.2")
+    assert tab.is_visible("#evidence")
+    cells = "all => all.map(row => [...row.cells].slice(1).map(cell => cell.textContent))"
+    _, *lines = tab.eval_on_selector_all("#evidence tr", cells)
+    assert lines[0] == ["phrases", "backchannel", "", "nothing"]
+    assert lines[1][1:3] == ["other words", "backchannel, 0.50 s before"]
+    assert "interrupt_speech" in lines[1][3]
+    tab.click("""#simulator button:has-text('"okay" while')""")
+    until(tab, "document.querySelectorAll('#evidence tbody tr').length === 2")
+    _, *lines = tab.eval_on_selector_all("#evidence tr", cells)
+    assert {says for _, says, *_ in lines} == {"backchannel"}
 
 
 def test_findings_stand_at_their_lines_as_the_file_is_saved(

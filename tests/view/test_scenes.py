@@ -14,7 +14,7 @@ from turnfsm.livekit import TurnSession
 from turnfsm.runtime.view.simulator import scenes_for, simulate
 from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
 
-OKAY, STOP, COUGH, TOOL = range(4)
+OKAY, BUT, STOP, COUGH, TOOL = range(5)
 
 STORY = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 
@@ -41,12 +41,13 @@ def patient(tmp_path: Path) -> Flow:
 
 
 @pytest.mark.parametrize(
-    ("flow", "number"), [("turn", 0), ("overlap", 0), ("mine", 0), ("turn", 1)]
+    ("flow", "number"),
+    [("turn", OKAY), ("overlap", OKAY), ("mine", OKAY), ("overlap", BUT), ("turn", STOP)],
 )
 def test_a_scene_goes_as_in_a_session(flow: str, number: int, patient: Flow) -> None:
     """Through the same states, until the floor is free or the agent goes on."""
     chosen = patient if flow == "mine" else load_flow(flow)
-    words = ("okay", "stop please")[number]
+    words = ("okay", "okay but", "stop please")[number]
     user = ScriptedUser().says("tell me all", at=1.0).says(words, at=4.0)
     model = ScriptedLLM({"tell": STORY, words: "Fine."})
     stage = Stage(partial(TurnSession, flow=chosen), user=user, llm=model)
@@ -68,6 +69,17 @@ def test_okay_stops_the_agent_or_does_not_as_the_flow_says(patient: Flow) -> Non
         ["speaking", "paused", "speaking"],
         ["speaking"],
     ]
+
+
+def test_what_the_words_are_taken_for_is_revised_with_the_next_one() -> None:
+    """A flow that reads no interim transcripts judges them once."""
+    for name, judged in (("turn", 1), ("overlap", 3)):
+        rows = played(load_flow(name), BUT)
+        heard = [
+            row for row in rows if row["k"].endswith("_transcript") and row["s"] != "listening"
+        ]
+        assert len(heard) == judged
+    assert [row.get("a") for row in heard[:2]] == [None, ["interrupt_speech"]]
 
 
 def test_a_cough_is_resumed_after_and_a_tool_gives_way() -> None:

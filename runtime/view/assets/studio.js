@@ -133,6 +133,7 @@ class Studio {
   async play({ presses }) {
     this.presses = [...presses];
     await this.run();
+    if (evidenceOf(this.page.recording).length) this.page.tab("tab-evidence");
     this.page.seek(0);
     if (!this.page.player.playing) this.page.player.toggle();
   }
