@@ -49,7 +49,7 @@ class Outages:
         flow, given = load_shipped("outages"), session.settings.timers
         self._seconds = {name: given.get(name, seconds) for name, seconds in flow.timers.items()}
         self._runtime = TurnRuntime(flow, self, timers=self._seconds, maxlen=1)
-        self._voice_at = 0.0  # when the latest voice began
+        self._voice_at: float | None = None  # when the current voice began
         self._since = self._until = self._longest = 0.0  # what has no transcript
 
     def start(self) -> None:
@@ -82,9 +82,12 @@ class Outages:
         self.post("voice_started")
 
     def voice_ended(self) -> None:
-        """Speech has ended."""
+        """Speech has ended, or the STT does not get the rest of it."""
+        if self._voice_at is None:
+            return
         self._until = self._now()
         self._longest = max(self._longest, self._until - self._voice_at)
+        self._voice_at = None
         self.post("voice_ended")
 
     def post(self, event: str) -> None:

@@ -47,17 +47,20 @@ class UserReports:
         self._core.host.confirming.voice_started()
         self._core.post("user_started_speaking")
 
-    def voice_ended(self) -> None:
+    def voice_ended(self, *, unheard: bool = False) -> None:
         """Speech has ended. Posts `user_stopped_speaking`.
 
         Also posts `endpointing_ended` if no interruption can follow: if only the application
         commits audio, or the speech that has the floor is uninterruptible.
+
+        Args:
+            unheard: The STT has got nothing of its audio, so no interruption can follow either.
         """
         self._core.expecting.voice_ended()
         self._core.post("user_stopped_speaking")
         agent = self._core.agent
         by_button = agent is not None and agent.setup.manual_turns and agent.setup.commits_audio
-        if (by_button or self.uninterruptible) and not self._core.host.endpointing():
+        if (by_button or unheard or self.uninterruptible) and not self._core.host.endpointing():
             self._core.post("endpointing_ended")
 
     def shown_voice_ended(self, *, recognised: bool) -> None:

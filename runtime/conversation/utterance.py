@@ -113,7 +113,15 @@ class Utterance:
         if (heard := self._before + seconds) > self._heard:
             self._heard = heard
 
-    def voice_ended(self) -> None:
+    def voice_ended(self, *, unheard: bool = False) -> None:
+        """Speech has ended.
+
+        Args:
+            unheard: The STT has got nothing of its audio.
+        """
+        if unheard:
+            self.post("unheard_ended")
+            return
         long = self._heard >= self._hearing.min_duration
         self.post("voice_ended" if long and self._hearing.may_interrupt else "sound_ended")
 

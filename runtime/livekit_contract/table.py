@@ -65,6 +65,7 @@ voice.audio_recognition:AudioRecognition method:
   _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
   _clear_user_turn(self) | a commit is cleared together with its transcript
   _process_stt_event(self ev) | a transcript that a commit has taken does not come again
+  _push_audio(self frame ...) | whether the STT gets the audio, or silence in its place
   _commit_user_turn(self ...) | a commit that waits for a transcript is cleared, too
 voice.audio_recognition:AudioRecognition attribute:
   _end_of_turn_task | the end of a turn is being decided; do not cancel a commit

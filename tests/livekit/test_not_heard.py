@@ -66,6 +66,35 @@ def test_a_short_sound_is_no_speech() -> None:
     assert heard(play(ScriptedUser().makes_noise(at=1.0, duration=0.5), 12.0)) == []
 
 
+LONG = "One two three four five six seven eight nine ten."
+
+
+@pytest.mark.parametrize(
+    ("interruptible", "warm_up"), [(False, None), (True, 5.0)], ids=["discarded", "warm-up"]
+)
+def test_audio_that_the_stt_does_not_get_is_not_asked_for_again(
+    interruptible: bool, warm_up: float | None
+) -> None:
+    """It may be the agent's own echo."""
+    stage = Stage(
+        partial(TurnSession, flow=flow_of(), proof="off", aec_warmup_duration=warm_up),
+        user=ScriptedUser().makes_noise(at=1.5, duration=1.5),
+        llm=ScriptedLLM(otherwise="Yes?"),
+    )
+    stage.at(1.0, lambda stage: stage.session.say(LONG, allow_interruptions=interruptible))
+    assert heard(run(stage, 12.0)) == [LONG]
+
+
+def test_a_voice_that_goes_on_after_uninterruptible_speech_is_asked_for_again() -> None:
+    stage = Stage(
+        partial(TurnSession, flow=flow_of(), proof="off"),
+        user=ScriptedUser().makes_noise(at=3.0, duration=3.0),
+        llm=ScriptedLLM(otherwise="Yes?"),
+    )
+    stage.at(1.0, lambda stage: stage.session.say(LONG, allow_interruptions=False))
+    assert heard(run(stage, 14.0)) == [LONG, AGAIN]
+
+
 def test_it_is_said_once_until_a_transcript_comes() -> None:
     user = ScriptedUser()
     for at in (1.0, 8.0, 15.0):

@@ -163,6 +163,22 @@ def test_a_reply_that_is_not_heard_yet_waits_for_the_end_of_a_voice(
     assert any("result of book" in text for text in shown) == bool(words)
 
 
+@pytest.mark.parametrize("seconds", [0.3, 0.8, 1.0])
+def test_a_reply_does_not_wait_for_words_over_uninterruptible_speech(seconds: float) -> None:
+    """LiveKit gives the STT silence then. AgentSession does not wait either."""
+    said = "One two three four five six seven eight nine ten."
+    starts = []
+    for session in (AgentSession, TurnSession):
+        user = ScriptedUser().makes_noise(at=2.9, duration=seconds)
+        stage = Stage(session, user=user, llm=ScriptedLLM(otherwise="Fine."))
+        stage.at(1.0, lambda stage: stage.session.say(said, allow_interruptions=False))
+        stage.at(1.2, lambda stage: stage.session.generate_reply(instructions="Go on."))
+        outcome = stage.run(12.0)
+        assert heard(outcome) == [said, "Fine."]
+        starts.append(outcome.heard[1].start)
+    assert starts[1] <= starts[0] + 0.05
+
+
 @pytest.mark.parametrize(("at", "stopped"), [(4.6, False), (3.9, True)], ids=["said", "given up"])
 def test_a_result_that_waits_for_the_end_of_a_noise_is_said_before_what_the_application_asks_for(
     at: float, stopped: bool

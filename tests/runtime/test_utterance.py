@@ -42,6 +42,9 @@ class Heard:
         """Note it."""
         self.note("over")
 
+    def noise_ended(self) -> None:
+        """Nothing is noted: this is for the agenda."""
+
     def utterance_moved(self, *, settled: bool) -> None:
         """Note that nothing is waited for any more."""
         if settled:
@@ -79,6 +82,28 @@ async def test_a_transcript_may_end_the_turn_for_a_time_that_the_voice_decides(
     await asyncio.sleep(5.0)
     assert heard.reports[0] == (pytest.approx(lasts + until), "settled")
     assert not utterance.ask("end_open")
+
+
+async def test_no_transcript_is_awaited_of_audio_that_the_stt_did_not_get(
+    utterance: Utterance, heard: Heard
+) -> None:
+    utterance.voice_started()
+    await asyncio.sleep(0.8)
+    utterance.voice_ended(unheard=True)
+    assert not utterance.due
+    assert not utterance.ask("end_open")
+    assert not utterance.ask("commit_waits")
+
+
+async def test_an_earlier_transcript_is_awaited_after_a_voice_that_the_stt_did_not_get(
+    utterance: Utterance, heard: Heard
+) -> None:
+    await sounds(utterance, 0.8)
+    utterance.voice_started()
+    utterance.voice_ended(unheard=True)
+    assert utterance.ask("end_open")
+    utterance.post("final_transcript")
+    assert not utterance.due
 
 
 async def test_an_stt_that_has_shown_no_word_of_a_voice_gives_none(

@@ -140,6 +140,13 @@ MENDED = {
         model="server",
         detection="realtime_llm",
     ),
+    "the user speaks over a text that cannot be interrupted, and the STT gets silence": Script(
+        "",
+        (Sound(3.0, 0.9, 3, stt_delay=0.6, interims="plain", answer=3),),
+        moves=(Move(3.05, "say_on"),),
+        switches=frozenset({"application", "not_heard"}),
+        keys=Keys(not_heard=True),
+    ),
     "the session closes when the transcript of the last sound is due": Script(
         "",
         (Sound(0.5, 0.9, 3, interims="plain"),),

@@ -41,6 +41,8 @@ class HearingActivity(ArrivingActivity):
 
     _stop_following: Callable[[], None] | None = None
     _hears_silence = False
+    _unheard = False
+    """The STT has got nothing of the current voice."""
     _followed: set[asyncio.Task[None]]
     """The decisions whose ends are reported."""
     _about_to_decide = False
@@ -186,7 +188,8 @@ class HearingActivity(ArrivingActivity):
         super().on_start_of_speech(ev, speech_start_time)
         if self._judge is not None:
             self._judge.voice_started(speech_start_time, ev.speech_duration if ev else 0.0)
-        if self.has_stt:
+        self._unheard = ev is not None and self.has_stt and not self._stt_hears
+        if self.has_stt and not self._unheard:
             self._conductor.outages.voice_started()
         if self.manual_turns and not self._conductor.user.holds_output:
             self._user_silence_event.set()  # LiveKit would wait for the end of speech
@@ -210,8 +213,15 @@ class HearingActivity(ArrivingActivity):
         if ev is None and recognition is not None and recognition.ends_by_stt:
             self._conductor.utterance.post("stt_ended")
         elif self.has_stt:
-            self._conductor.utterance.voice_ended()
-        self._conductor.user.voice_ended()
+            self._conductor.utterance.voice_ended(unheard=self._unheard)
+        self._conductor.user.voice_ended(unheard=self._unheard)
+
+    @property
+    def _stt_hears(self) -> bool:
+        """False while LiveKit gives the STT silence: during uninterruptible speech, and while the
+        echo cancellation warms up."""
+        recognition = self._audio_recognition
+        return not isinstance(recognition, GovernedRecognition) or recognition.stt_hears
 
     def _will_decide(self, ev: Any) -> bool:
         """LiveKit begins to decide about the end of the turn right after `on_end_of_speech`."""
@@ -230,7 +240,13 @@ class HearingActivity(ArrivingActivity):
         if ev.speaking:
             self._hears_silence = True
         if seconds := ev.speech_duration:
+            if not self._stt_hears:
+                self._conductor.outages.voice_ended()
+                return
             self._conductor.utterance.voice_heard(seconds)
+            if self._unheard and not ev.raw_accumulated_silence:
+                self._unheard = False
+                self._conductor.outages.voice_started()
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
         if ev.alternatives and ev.alternatives[0].text:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, cast
 
+from livekit import rtc
 from livekit.agents import llm
 from livekit.agents.stt import SpeechEvent, SpeechEventType
 from livekit.agents.vad import VAD
@@ -46,6 +47,9 @@ class GovernedRecognition(AudioRecognition):
     segment: Segment
     """The segment of the STT stream; the next agent may continue both."""
 
+    stt_hears = True
+    """The STT gets the audio, and not silence in its place."""
+
     _committing = False
     _skips_reply = False
     _commit: asyncio.Task[None] | None = None
@@ -54,6 +58,10 @@ class GovernedRecognition(AudioRecognition):
     _commit_waits_until = 0.0
     _ends_now = False
     _confidence = 0.0
+
+    def _push_audio(self, frame: rtc.AudioFrame, **how: Any) -> None:
+        self.stt_hears = how.get("stt_frame") is None
+        super()._push_audio(frame, **how)
 
     async def _vad_task(self, vad: VAD, *audio: Any) -> None:
         try:
