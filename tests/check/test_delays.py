@@ -63,6 +63,7 @@ def test_what_is_meant_is_said_as_a_bound(tmp_path: Path) -> None:
     assert bound.detail == "30 s (handover 30)"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("bound", "says"),
     [

@@ -1,5 +1,6 @@
 """A state that a variant adds: few findings, each at its own line, with the line to add."""
 
+import pytest
 from flow_text import parsed
 from proved import codes
 
@@ -69,6 +70,7 @@ def test_one_cause_is_one_finding() -> None:
     }
 
 
+@pytest.mark.exhaustive
 def test_one_wrong_line_in_a_group_is_one_finding() -> None:
     """It changes every state, and breaks eight properties; the report has the shortest example."""
     line = "      final_transcript: {dest: listening}\n"
@@ -86,6 +88,7 @@ def test_one_wrong_line_in_a_group_is_one_finding() -> None:
     assert f"(the same cause breaks {finding.also[0]}, " in finding.render()
 
 
+@pytest.mark.exhaustive
 def test_a_new_state_may_refuse_turns() -> None:
     """`refuses` is enough: the turn is kept meanwhile."""
     text = TOOL_STARTED + AFTER + "    refuses: turn_committed\n"

@@ -69,6 +69,7 @@ def test_the_documentation_shows_what_is_printed() -> None:
     assert finding.render() in page
 
 
+@pytest.mark.exhaustive
 def test_a_longer_timer_is_found_with_its_seconds() -> None:
     place, message, remedy, _ = refuted(check_flow(flow_of(f"{SECTION}timers: {{quiet: 6}}\n")))
     assert place == "mine.yaml:3:16"
@@ -76,6 +77,7 @@ def test_a_longer_timer_is_found_with_its_seconds() -> None:
     assert remedy == "make shorter: quiet; or allow 6"
 
 
+@pytest.mark.exhaustive
 def test_a_guard_that_the_host_may_close_is_found() -> None:
     guarded = "states: {tool_running: {after: {quiet: {unless: holdable, actions: say_quiet}}}}\n"
     _, message, remedy, _ = refuted(check_flow(flow_of(SECTION + guarded)))
@@ -84,6 +86,7 @@ def test_a_guard_that_the_host_may_close_is_found() -> None:
     assert "whatever the host answers" in remedy
 
 
+@pytest.mark.exhaustive
 def test_a_call_that_waits_for_a_yes_of_the_user_is_no_silence_of_the_agent() -> None:
     """The agent has asked, and waits for the user."""
     report = check_flow(flow_of(f"{SECTION}tools: {{confirm: {{pay: {{say: Shall I pay?}}}}}}\n"))

@@ -174,6 +174,7 @@ def _unreported(*states: str, more: str = "") -> Report:
     return check_flow(flow_of(f"flow: mine\nextends: turn\nstates: {{{body}}}\n{more}"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("state", UNREPORTED)
 def test_a_wait_that_nobody_reports_needs_a_limit(state: str) -> None:
     """A limit that is `never` ends nothing. (What is paused goes on, and is reported then, but for
@@ -183,6 +184,7 @@ def test_a_wait_that_nobody_reports_needs_a_limit(state: str) -> None:
     assert {f.code for f in found.findings} <= {"no_dead_floor", "every_turn_is_accounted_for"}
 
 
+@pytest.mark.exhaustive
 def test_limits_end_the_waits_that_nobody_reports() -> None:
     found = _unreported(*UNREPORTED, more="limits: brisk\n")
     assert found.ok, found.findings

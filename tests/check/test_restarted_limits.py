@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from proved import flow_of
 
 from turnfsm.fsm.check.check import check_flow
@@ -53,6 +54,7 @@ def heard(flow: str, folder: Path) -> float:
     return sum(span.end - span.start for span in outcome.heard)
 
 
+@pytest.mark.exhaustive
 def test_a_timer_of_ones_own_limits_the_state(tmp_path: Path) -> None:
     """As the documentation says. The session has proved both flows."""
     assert round(heard(SET % "speaking_limit: 20.0", tmp_path)) == 90

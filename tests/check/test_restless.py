@@ -128,6 +128,7 @@ PAUSED = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

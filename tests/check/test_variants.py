@@ -53,6 +53,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_finding_stands_where_the_variant_caused_it(cause: str) -> None:
     """All findings are at the line of the variant that causes them, wherever they show."""
@@ -81,6 +82,7 @@ def test_a_state_behind_an_unreachable_one_has_the_same_cause() -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_removing_the_state_as_well_fixes_it() -> None:
     """What the remedy says is enough; what nobody uses any more is no mistake of a variant."""
     changes = "states:\n  speaking:\n    refuses: [barge_in]\n  paused: null\n"
@@ -123,6 +125,7 @@ def test_errors_of_the_base_stay_at_the_lines_of_the_base(tmp_path: Path) -> Non
 WORDS = "states:\n  thinking:\n    {}\n  speaking: {{refuses: [barge_in]}}\n  paused: null\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("thinking", "found"),
     [

@@ -48,6 +48,7 @@ def test_it_is_proved_that_none_is_said_while_a_step_has_the_floor() -> None:
     assert {*PROVED} <= {one.name for one in report.properties}
 
 
+@pytest.mark.exhaustive
 def test_with_confirm_none_is_said_to_a_user_who_is_asked() -> None:
     flow = flow_of(
         "backchannels: {say: Mhm., in: [listening, tool_running]}\n"

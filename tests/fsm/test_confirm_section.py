@@ -72,6 +72,7 @@ def test_each_transition_keeps_its_line() -> None:
         assert lines(flow, state, trigger) == [asked, *before]
 
 
+@pytest.mark.exhaustive
 def test_a_limit_of_tools_does_not_end_the_wait_for_the_user() -> None:
     flow = flow_of(f"{{{ASKS}}}", "limits: brisk\ntimers: {confirm_wait: 20}\n")
     assert flow.timers["tool_limit"] == 10.0

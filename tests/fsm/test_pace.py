@@ -98,6 +98,7 @@ def test_a_reply_to_several_tools_keeps_its_own_first_filler() -> None:
     assert [flow.timers[f"filler_{n}"] for n in (1, 2, 3)] == [1.5, 1.5, 5.0]
 
 
+@pytest.mark.exhaustive
 def test_the_check_says_which_seconds_follow_from_the_pace() -> None:
     text = "pace: calm\nsilence: {after: 5, say: Hello?, hang_up: true}\n"
     report = check_flow(flow_of(text))

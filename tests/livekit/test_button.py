@@ -58,6 +58,7 @@ def said(outcome: Outcome) -> list[str]:
     return [line for line in outcome.context if line.startswith("user")]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("extends", ["push_to_talk", "turn"])
 def test_a_press_interrupts_and_the_release_is_answered(extends: str) -> None:
     user = ScriptedUser().says("when is the train", at=3.3)

@@ -236,6 +236,7 @@ def test_no_wait_has_a_limit_by_default() -> None:
         assert timers[limit] == math.inf, limit
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("where", ["session", "flow"])
 def test_brisk_limits_end_a_wait_that_a_caller_would_not_survive(
     where: str, tmp_path: Path

@@ -190,6 +190,7 @@ AGAIN = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("text", "said"), [(AGAIN, 2), ("flow: plain\nextends: turn\n", 1)], ids=["again", "default"]
 )

@@ -144,6 +144,7 @@ def test_a_caller_who_says_bye_over_the_goodbye_is_hung_up(
     assert never == []
 
 
+@pytest.mark.one_in(2)
 @PAUSING
 @SWEPT
 def test_a_caller_who_objects_is_not_hung_up(can_pause: bool, moments: list[float]) -> None:
@@ -159,6 +160,7 @@ def test_a_noise_is_no_objection(can_pause: bool) -> None:
     assert all(time is not None for time in times)
 
 
+@pytest.mark.one_in(4)
 @KINDS
 @pytest.mark.parametrize("words", [BYE, OBJECTION, ""], ids=["bye", "objection", "noise"])
 def test_a_realtime_model_hangs_up_unless_the_user_objects(kind: str, words: str) -> None:
@@ -236,6 +238,7 @@ def test_a_voice_without_words_is_not_waited_for_forever(limit: dict[str, Any]) 
     assert any("stops waiting for the user" in text for _, text in outcome.warnings)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -277,6 +280,7 @@ def test_livekits_own_tool_ends_the_call_on_both(session: Any, words: str) -> No
 # -- the transfer
 
 
+@pytest.mark.one_in(3)
 @PAUSING
 @SWEPT
 @pytest.mark.parametrize("takes", [0.0, 2.0], ids=["at once", "after 2 s"])
@@ -301,6 +305,7 @@ def test_a_noise_does_not_stop_a_transfer(kind: str) -> None:
     assert made == [1] * 4
 
 
+@pytest.mark.one_in(2)
 @PAUSING
 def test_an_objection_stops_a_transfer_and_the_model_may_call_again(can_pause: bool) -> None:
     """The caller comes back to it later."""

@@ -323,6 +323,7 @@ def test_a_released_call_that_a_close_cancels_is_cancelled_for_all() -> None:
     assert output.is_error
 
 
+@pytest.mark.exhaustive
 def test_calls_of_the_past_are_forgotten() -> None:
     """After many interrupted turns nothing is kept of a call from which nothing more comes."""
     user, turns = ScriptedUser(), 30

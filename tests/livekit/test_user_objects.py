@@ -72,6 +72,7 @@ def _watched(session_class: Any, realtime: bool) -> list[dict[str, list[str]]]:
     return [*seen, {"agent": sorted(vars(agents[0]))}]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("realtime", [False, True], ids=["pipeline", "realtime"])
 def test_nothing_is_set_on_what_the_application_passes(realtime: bool) -> None:
     """Not while it is used, and not after the close."""

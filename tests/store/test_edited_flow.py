@@ -96,6 +96,7 @@ RENAMES = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", RENAMES)
 @pytest.mark.parametrize("back", [False, True], ids=["deploy", "rollback"])
 def test_a_flow_with_another_name_continues_what_it_replaces(

@@ -40,6 +40,7 @@ def asks() -> ScriptedUser:
     return ScriptedUser().says("please book a table", at=2.0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "deadly",
     [noted("tool_started"), posted("question_due"), posted("playout_started", 2)],
