@@ -9,7 +9,7 @@ from livekit.agents import RunContext, function_tool
 
 from turnfsm.runtime.compare.flows import CORRECTS
 from turnfsm.runtime.compare.scenario import Scenario
-from turnfsm.runtime.livekit.overrides.tools import TurnContext
+from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,

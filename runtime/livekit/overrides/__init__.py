@@ -15,7 +15,8 @@ from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern, own_id
-from .tools import TurnContext, activity_of, cancel_call, report_result, returned, running_call
+from .tool_context import TurnContext
+from .tools import activity_of, cancel_call, report_result, returned, running_call
 
 __all__ = [
     "LEFT_OUT",

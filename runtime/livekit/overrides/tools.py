@@ -1,35 +1,30 @@
-"""Tool calls: their context, and an executor that asks the flow before running a tool."""
+"""An executor that asks the flow before it runs a tool, and what is known of running calls."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 from livekit.agents import AgentTask, ToolError, llm
 from livekit.agents.utils import aio
-from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent, RunContext
-from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.tool_call import CANCELLED, UNKNOWN, ToolCall
+from turnfsm.runtime.conversation.tool_call import CANCELLED
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
-from turnfsm.runtime.livekit.errors import SpeechInterrupted
 from turnfsm.runtime.livekit.stock import AgentSession
 
-from .handing_over import REFUSED, hand_over, hands_over, refuse_handoff, refused, without_agent
+from .handing_over import hand_over, hands_over, refused, without_agent
 from .speech import GovernedHandle, govern
+from .tool_context import TurnContext
 
 __all__ = [
     "GovernedExecutor",
-    "TurnContext",
     "activity_of",
     "cancel_call",
     "cancelled_pair",
@@ -50,137 +45,6 @@ ENDED = "The identical call {call} has ended. The tool did not run again."
 HANDED_OVER = "The identical call {call} handed the user over. The tool did not run again."
 STILL_UNDER_WAY = "The identical call {call} is still running. The tool did not run again."
 STILL_RUNNING = "The call is still running. Its result will follow."
-
-
-class TurnContext(RunContext[Userdata_T]):
-    """The `RunContext` of a tool in a `TurnSession`. Annotate the parameter with either class.
-
-    Example:
-        >>> from livekit.agents import function_tool
-        >>> from turnfsm.livekit import TurnContext
-        >>> @function_tool
-        ... async def book_table(ctx: TurnContext, time: str) -> str:
-        ...     '''Book a table.'''
-        ...     await ctx.commit_point()  # raises if the user has objected
-        ...     return f"booked for {time}"
-    """
-
-    async def wait_for_playout(self) -> None:
-        """As `RunContext.wait_for_playout`.
-
-        Raises:
-            SpeechInterrupted: The user has objected to the call, which is not made yet.
-        """
-        speech, call = self.speech_handle, self._call
-        if isinstance(speech, GovernedHandle) and call is not None and call.state != "reported":
-            await speech.unless_cut(super().wait_for_playout())
-            await speech._conductor.objections.known(call, "await_transcript")
-            if (said := speech._conductor.tools.cut_wait(call.id)) is not None:
-                raise SpeechInterrupted(speech.id, said)
-        await super().wait_for_playout()
-
-    @property
-    def _call(self) -> ToolCall | None:
-        speech = self.speech_handle
-        if not isinstance(speech, GovernedHandle):
-            return None
-        return speech._conductor.tools.get(self.function_call.call_id)
-
-    async def commit_point(self) -> None:
-        """Call this right before a side effect. It raises if the user has objected.
-
-        If the user is speaking, it waits until it is known whether they object.
-
-        Raises:
-            SpeechInterrupted: The user has objected, or the application has interrupted the turn.
-                If the tool does not catch it, the call ends with this error.
-        """
-        speech = self.speech_handle
-        keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
-        if keeping is not None and (why := await keeping.before_effect()) is not None:
-            raise SpeechInterrupted(speech.id, why)
-        # A pending interruption must come before the side effect. There is no way to see one, so
-        # every ready callback runs first.
-        await asyncio.sleep(0)
-        if (call := self._call) is not None and isinstance(speech, GovernedHandle):
-            await speech._conductor.objections.known(call, "await_transcript")
-            said = call.refusal_of_effect()
-        else:
-            said = UNKNOWN if speech.interrupted else None
-        if said is not None:
-            raise SpeechInterrupted(speech.id, said)
-
-    @property
-    def call_key(self) -> str:
-        """The key of this call, unique over all sessions of a store.
-
-        Pass it to a service as its idempotency key. After a crash `recover_with` gets the same key.
-        """
-        speech = self.speech_handle
-        keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
-        call = self.function_call.call_id
-        return call if keeping is None else keeping.key_of(call, speech.id)
-
-    @asynccontextmanager
-    async def with_filler(
-        self,
-        source: Any,
-        *,
-        delay: float = 0,
-        interval: float | None = None,
-        max_steps: int | None = None,
-    ) -> AsyncIterator[None]:
-        """As `RunContext.with_filler`, but silent during a handoff.
-
-        LiveKit refuses speech during a handoff, so the filler would end with an error. A filler
-        that still waits for the user to be quiet when the work is done is dropped, as it would
-        delay the result.
-        """
-        said: list[SpeechHandle] = []
-
-        def say(step: int) -> Any:
-            agent: Any = cast(Any, self.session).activity
-            if agent is None or not agent.accepts_turns:
-                return None
-            filler = source(step) if callable(source) else source
-            if isinstance(filler, str):
-                said.append(filler := self.session.say(filler))
-            return filler
-
-        filling = super().with_filler(say, delay=delay, interval=interval, max_steps=max_steps)
-        try:
-            async with filling:
-                yield
-        finally:
-            for handle in said:
-                if isinstance(handle, GovernedHandle) and handle.held:
-                    handle.stop("programmatic")
-
-    def _make_update_output(self, message: Any, **how: Any) -> Any:
-        message, refused = self._without_handoff(message)
-        given = super()._make_update_output(message, **how)
-        if refused and given.fnc_call_out is not None:
-            refuse_handoff(given.fnc_call_out)
-        return given
-
-    def _make_update_pair(self, message: Any, **how: Any) -> Any:
-        # the name of 2.0
-        message, refused = self._without_handoff(message)
-        given = super()._make_update_pair(message, **how)  # type: ignore[misc]
-        if refused:
-            refuse_handoff(given[1])
-        return given
-
-    def _without_handoff(self, message: Any) -> tuple[Any, bool]:
-        """LiveKit treats a handoff after an update of the call as an error. A handoff of an
-        interrupted turn whose calls were answered is made or refused here."""
-        speech = self.speech_handle
-        if not (speech.interrupted and isinstance(speech, GovernedHandle) and hands_over(message)):
-            return message, False
-        rest = without_agent(message)
-        if hand_over(self, message):
-            return rest, False
-        return (ToolError(REFUSED), False) if rest is None else (rest, True)
 
 
 class GovernedExecutor(_ToolExecutor):
