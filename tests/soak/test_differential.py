@@ -379,3 +379,12 @@ def test_the_sweep_has_every_interruption_tool_and_moment() -> None:
     assert len({script.name for script in scripts}) == len(scripts)
     judged = list(judge_all(scripts[::97]))
     assert len(judged) == len(scripts[::97])
+
+
+@pytest.mark.parametrize("session", [AgentSession, TurnSession])
+def test_a_conversation_is_played_until_the_agent_has_said_all(session: Any) -> None:
+    """The answer takes longer than the rest of the script: it is no leftover."""
+    script = Script("", (Sound(0.5, 0.6, 2, answer=100),))
+    played = play(script, session)
+    assert played.outcome.heard[-1].text.endswith("q1w99.")
+    assert findings(played) == ()

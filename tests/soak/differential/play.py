@@ -88,8 +88,20 @@ class _Voice(ScriptedTTS):
         return super().synthesize(text, **options)
 
 
+LONGEST_TAIL = 90.0
+"""Seconds after which an agent that still speaks is not waited for."""
+
+
 def play(script: Script, session_class: Any) -> Played:
-    """Play it once."""
+    """Play it, until the agent has said all that it has to say."""
+    played = _play(script, session_class)
+    speaks = any(heard.end > script.seconds - 0.5 for heard in played.outcome.heard)
+    if not speaks or script.closes_at is not None or 2 * script.tail > LONGEST_TAIL:
+        return played
+    return play(attrs.evolve(script, tail=2 * script.tail), session_class)
+
+
+def _play(script: Script, session_class: Any) -> Played:
     tools, model = Tools(script), Model(script)
     if script.keys != Keys() and issubclass(session_class, TurnSession):
         session_class = partial(session_class, flow=script.keys.flow(), proof="off")

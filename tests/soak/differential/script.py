@@ -40,7 +40,7 @@ Obeys = Literal["always", "mostly", "never"]
 them, or reads none."""
 
 TAIL = 22.0
-"""Seconds at the end in which nothing happens."""
+"""Seconds at the end in which nothing happens; more if the agent still speaks then."""
 
 
 @attrs.frozen
@@ -135,6 +135,8 @@ class Script:
     """To which requests the answer breaks off."""
     schedule: int = 0
     """The order in which the loop runs tasks; 0 is asyncio's."""
+    tail: float = TAIL
+    """Seconds that are played after the last sound or move."""
 
     @property
     def closes_at(self) -> float | None:
@@ -149,7 +151,9 @@ class Script:
         keys = self.keys
         waits = (2 * keys.confirm_wait if keys.confirm else 0.0) + (keys.hold or 0.0)
         return (
-            max([0.0, *(s.over for s in self.sounds), *(m.at for m in self.moves)]) + TAIL + waits
+            max([0.0, *(s.over for s in self.sounds), *(m.at for m in self.moves)])
+            + self.tail
+            + waits
         )
 
     @property
