@@ -181,7 +181,7 @@ class QuietTimes:
                 self._undecided, self._to_say = 0, None
                 self._asked = now
                 self._trouble.asked_again()
-            case "turn_deferred":
+            case "turn_deferred" | "yes_said" | "hold_turn" | "ignore_turn":
                 self._committed.add(self._undecided)
                 self._undecided = 0
             case "endpointing_ended" | "turn_dropped":

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.journal import Closed, ReplyText
 from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
@@ -75,10 +76,15 @@ class Host:
         self.conductor.started()
         self.conductor.speech.agent_state_wanted("listening", self.publish)
 
-    def close(self) -> None:
-        """The session starts to close: no turn is answered from now on."""
+    def close(self, reason: str = "ended") -> None:
+        """The session starts to close: no turn is answered from now on.
+
+        Args:
+            reason: Why, for the journal.
+        """
         if not self.closing:
             self.closing = True
+            self.conductor.outages.closing(Closed(reason))
             self.conductor.close_started()
 
     async def aclose(self) -> None:
@@ -252,6 +258,8 @@ class Host:
         step = conductor.speech.floor_taken(self, reply, self.output)
         if asks:
             conductor.speech.agent_state_wanted("thinking", self.publish)
+        else:
+            conductor.record(ReplyText(reply.id))
         await self.run_step(reply, step)
 
     # -- the ports

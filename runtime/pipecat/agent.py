@@ -23,6 +23,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext, is_given
 
 from turnfsm.fsm.expect import Schema
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.journal import ReplyText
 from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech, UserTurn
@@ -103,6 +104,7 @@ class PipecatAgent(Host):
         self._noted: set[str] = set()
         self.speculation = Speculation(lambda frame: self.push(frame))
         self._begun = ""  # the latest step that has produced something
+        self._worded = ""  # the latest step that has produced text
         self._waiting: Reply | None = None  # it has released the floor for a filler
         self._lost = False  # an interruption has ended its response
 
@@ -262,6 +264,9 @@ class PipecatAgent(Host):
 
     def text_received(self, text: str) -> None:
         """The model has produced text."""
+        if (step := self.step) is not None and self._worded != step.id:
+            self._worded = step.id
+            self.conductor.record(ReplyText(step.speech.id))
         self.tokens_received()
         if self.step is not None and self.conductor.speech.needs_text:
             self.conductor.floor.text_received(self.step.speech, text)

@@ -94,8 +94,10 @@ class AskGate(Gate):
             case LLMContextFrame() if down:
                 self._agent.asked(frame)
                 return False
-            case EndFrame() | CancelFrame() | StopFrame() if down:
-                self._session.close()
+            case EndFrame() | StopFrame() if down:
+                self._session.close("ended")
+            case CancelFrame() if down:
+                self._session.close("cancelled")
             case InterruptionFrame() if down:
                 self._agent.cut_off()
             case UserMuteStartedFrame():

@@ -139,10 +139,10 @@ class PipecatSession(PipecatBackchannels):
         self._tap.govern(self.conductor)
         self.agent.start()
 
-    def close(self) -> None:
+    def close(self, reason: str = "ended") -> None:
         """The pipeline starts to end: release held and paused audio, and answer no more turns."""
         if not self.agent.closing:
-            self.agent.close()
+            self.agent.close(reason)
             self._tap.release()
 
     async def aclose(self) -> None:
