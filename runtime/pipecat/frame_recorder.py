@@ -18,6 +18,7 @@ from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 
 from .failures import failure_of
+from .requests import text_of
 
 __all__ = ["FrameRecorder"]
 
@@ -167,9 +168,9 @@ class FrameRecorder(BaseObserver):
             return
         messages = [m for m in self._context.get_messages() if isinstance(m, dict)]
         for message in messages[self._seen :]:
-            if message.get("role") in ("user", "assistant") and _text(message):
+            if text := text_of(message):
                 fields = {"type": "message", "role": message["role"]}
-                words = self._words(_text(message))
+                words = self._words(text)
                 self._record("conversation_item_added", {**fields, "words": words})
         self._seen = len(messages)
         if added := set(_results(messages)) - self._committed:
@@ -182,14 +183,6 @@ def _to_be_said(frame: f.FunctionCallResultFrame) -> bool:
     own = frame.properties.run_llm if frame.properties is not None else None
     wanted = frame.run_llm if own is None else own
     return bool(frame.result) and wanted is not False
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return " ".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
 def _results(messages: list[Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from turnfsm.runtime.host.calls import FINAL, OpenCall
 from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.request import request as projected
 
-__all__ = ["Names", "content_of", "request", "text_of"]
+__all__ = ["Names", "call_message", "content_of", "request", "text_of", "told"]
 
 RUNS = "IN_PROGRESS"
 """The output of a call that runs, in Pipecat's own words, if its function is not asynchronous."""
@@ -96,9 +96,9 @@ def _read(message: Message, place: int, names: Names) -> Item:
             return Item(key, "other" if calls else "said", message, at=at)
         case None:
             return Item(key, "other", message, at=at)
-    told = async_tool_messages.parse_message(message)
-    if told is not None and told.kind == "final":
-        return Item(key, "result", message, told.tool_call_id + FINAL, at=at)
+    kind, call = told(message)
+    if kind == "final":
+        return Item(key, "result", message, call + FINAL, at=at)
     return Item(key, "instruction", message, at=at)
 
 
@@ -112,11 +112,8 @@ def _lacking(made: Iterable[OpenCall], given: Sequence[Item]) -> Iterable[OpenCa
 
 
 def _items_of(one: OpenCall) -> Iterable[Item]:
-    function = {"name": one.name, "arguments": one.arguments}
-    call = {"id": one.id, "function": function, "type": "function"}
-    yield Item(
-        f"call_{one.id}", "call", {"role": "assistant", "tool_calls": [call]}, one.id, at=inf
-    )
+    call = call_message(one.id, one.name, one.arguments)
+    yield Item(f"call_{one.id}", "call", call, one.id, at=inf)
     if not one.ended or one.late:
         runs = async_tool_messages.build_started_message(one.id)
         yield Item(f"runs_{one.id}", "result", runs, one.id, placeholder=True, at=inf)
@@ -135,8 +132,21 @@ def _role(message: Message) -> str | None:
 
 def _runs(message: Mapping[str, Any]) -> bool:
     """It is not a result, but says that the call is running."""
-    told = async_tool_messages.parse_message(message)
-    return message.get("content") == RUNS or (told is not None and told.kind == "started")
+    return message.get("content") == RUNS or told(message)[0] == "started"
+
+
+def told(message: Message) -> tuple[str, str]:
+    """What Pipecat says about a call in a message, such as ``started`` or ``final``, and the call's
+    id; both are empty for any other message."""
+    note = async_tool_messages.parse_message(message)
+    return (note.kind, note.tool_call_id) if note is not None else ("", "")
+
+
+def call_message(id: str, name: str, arguments: str) -> dict[str, Any]:
+    """The message with which the model makes a call."""
+    function = {"name": name, "arguments": arguments}
+    call = {"id": id, "function": function, "type": "function"}
+    return {"role": "assistant", "tool_calls": [call]}
 
 
 def text_of(message: Message) -> str:

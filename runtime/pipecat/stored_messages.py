@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from pipecat.processors.aggregators import async_tool_messages
-
 from turnfsm.runtime.conversation.cut_off import output_of
 from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.ledger import Ledger
@@ -15,7 +13,7 @@ from turnfsm.runtime.store.past import Past
 
 from .agent import PipecatAgent
 from .hearing import OWNER, Hearing
-from .requests import Message, Names
+from .requests import Message, Names, call_message, told
 
 __all__ = ["StoredMessages", "messages_of_calls", "restore_messages", "turn_of"]
 
@@ -84,8 +82,8 @@ def messages_of_calls(ledger: Ledger, messages: list[dict[str, Any]]) -> None:
     A message that says that a call is running is replaced by its outcome.
     """
     made = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
-    runs = {m["tool_call_id"]: m for m in messages if _kind(m) == "started"}
-    final = {_call_of(message) for message in messages if _kind(message) == "final"}
+    runs = {m["tool_call_id"]: m for m in messages if told(m)[0] == "started"}
+    final = {call for kind, call in map(told, messages) if kind == "final"}
     answered = {m.get("tool_call_id") for m in messages if m.get("role") == "tool"} - runs.keys()
     for call in ledger:
         output = output_of(call, made=call.id in made)
@@ -95,25 +93,13 @@ def messages_of_calls(ledger: Ledger, messages: list[dict[str, Any]]) -> None:
             runs[call.id]["content"] = output
             continue
         if call.id not in made:
-            function = {"name": call.name, "arguments": call.arguments or "{}"}
-            one = {"id": call.id, "function": function, "type": "function"}
-            messages.append({"role": "assistant", "tool_calls": [one]})
+            messages.append(call_message(call.id, call.name, call.arguments or "{}"))
         messages.append({"role": "tool", "content": output, "tool_call_id": call.id})
 
 
 def turn_of(kept: Mapping[str, object]) -> Turn:
     """A turn that a previous worker has heard."""
     return Turn(str(kept["text"]), restored=True)
-
-
-def _kind(message: Mapping[str, Any]) -> str:
-    told = async_tool_messages.parse_message(dict(message))
-    return told.kind if told is not None else ""
-
-
-def _call_of(message: Mapping[str, Any]) -> str:
-    told = async_tool_messages.parse_message(dict(message))
-    return told.tool_call_id if told is not None else ""
 
 
 def _without_media(message: Mapping[str, Any]) -> dict[str, Any]:
