@@ -147,6 +147,18 @@ MENDED = {
         switches=frozenset({"application", "not_heard"}),
         keys=Keys(not_heard=True),
     ),
+    "the agent says that it has no answer, and speculation had made a call": Script(
+        "",
+        (
+            Sound(0.5, 0.6, 2, calls=(1,), answer=6),
+            Sound(1.7, 0.3, 1, calls=(1,), answer=6, ttft=1.5),
+        ),
+        WORKS,
+        switches=frozenset({"barge_in", "never_silent"}),
+        settings={"preemptive_generation": {"enabled": True}},
+        keys=Keys(never_silent=2.0),
+        hook=1.0,
+    ),
     "the session closes when the transcript of the last sound is due": Script(
         "",
         (Sound(0.5, 0.9, 3, interims="plain"),),

@@ -10,6 +10,7 @@ from .facts import (
     Finding,
     Question,
     commits,
+    given_up,
     handoffs,
     heard_words,
     known_result,
@@ -136,7 +137,7 @@ def _agreed(played: Played, one: Question) -> bool:
 
 def _undone(played: Played) -> Iterator[str]:
     """A call that the model has made takes effect, to its end, unless that is opted out of."""
-    script, given_up = played.script, stops(played)
+    script, ended = played.script, [*stops(played), *given_up(played)]
     agreed = {q.asked for q in questions(played) if _agreed(played, q)}
     for number, sound in script.sentences():
         if not user_words(played).keys() & script.words(number):
@@ -144,7 +145,7 @@ def _undone(played: Played) -> Iterator[str]:
         replies = [said for said in played.said if number in said.answers]
         made = [s.request for s in replies if s.request.outcome == "complete"]
         asked = [said.request for said in replies]
-        stopped = any(r.at <= t <= (r.ended or r.at) + 1.0 for r in asked for t in given_up)
+        stopped = any(r.at <= t <= (r.ended or r.at) + 1.0 for r in asked for t in ended)
         if not made or stopped or any(said.fails for said in replies):
             continue
         for job in sound.calls:
