@@ -215,7 +215,10 @@ class _Fields:
 
 def _header(line: _Fields) -> Header:
     if "journal" not in line:
-        raise line.error("not a journal; its first line is a header with the key 'journal'")
+        raise line.error(
+            "not a journal; its first line is a header with the key 'journal'. "
+            "`turnfsm audit` reads recordings"
+        )
     version = line.take("journal", (int, float, str, type(None)))
     if version != VERSION:
         raise line.error(

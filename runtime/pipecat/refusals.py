@@ -15,6 +15,8 @@ from pipecat.processors.aggregators.llm_response_universal import (
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.ai_service import AIService
 from pipecat.services.llm_service import LLMService
+from pipecat.services.stt_service import STTService
+from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.turns.user_turn_processor import UserTurnProcessor
 from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategies
@@ -98,10 +100,25 @@ def refuse_realtime(llm: LLMService[Any]) -> None:
 
 
 def check_order(processors: Sequence[FrameProcessor]) -> None:
+    """Check the order of the parts, also of an STT and a TTS. Others of these may be anywhere."""
     kinds = (AskGate, ModelGate, HeardGate, TailGate)
     found = [kind for one in processors for kind in kinds if isinstance(one, kind)]
-    if found != sorted(found, key=kinds.index):
+    wrong = found != sorted(found, key=kinds.index)
+    if not wrong and len(found) == len(kinds):
+        ask, model, heard, _ = (_places(processors, kind)[0] for kind in kinds)
+        stts, ttss = _places(processors, STTService), _places(processors, TTSService)
+        wrong = bool(stts and min(stts) > ask)
+        wrong |= bool(ttss and not any(model < place < heard for place in ttss))
+    if wrong:
         raise HostError(
-            "the processors are in another order than Pipecat needs them in; write: user "
-            "aggregator, LLM service, TTS service, transport.output(), assistant aggregator"
+            "the processors are in another order than Pipecat needs them in; write: STT service, "
+            "user aggregator, LLM service, TTS service, transport.output(), assistant aggregator"
         )
+
+
+def _places(processors: Sequence[FrameProcessor], kind: type[FrameProcessor]) -> list[int]:
+    return [
+        place
+        for place, one in enumerate(processors)
+        if any(isinstance(part, kind) for part in (one, *_within(one)))
+    ]

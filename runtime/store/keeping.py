@@ -63,7 +63,7 @@ class Keeping:
         if not isinstance(session_id, str) or not session_id:
             raise TurnfsmError(
                 f"session_id is {session_id!r}; with store= give the name under which another "
-                "worker finds this conversation, such as session_id=ctx.job.room.name"
+                "worker finds this conversation, such as the name of the room"
             )
         self.session_id = session_id
         self._taken = taken

@@ -4,7 +4,7 @@ import ast
 import inspect
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ from pipecat.services.openai.realtime.events import (
     SessionProperties,
 )
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
+from pipecat.services.settings import STTSettings
+from pipecat.services.stt_service import STTService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import BaseUserTurnStartStrategy
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, SpeechTimeoutUserTurnStopStrategy
@@ -131,6 +133,43 @@ def test_processors_in_another_order_are_refused() -> None:
     parts[4], parts[5] = parts[5], parts[4]
     with pytest.raises(HostError, match="in another order"):
         governor.processors(parts)
+
+
+class _Recognises(STTService):
+    async def run_stt(self, audio: bytes) -> AsyncGenerator[f.Frame | None, None]:
+        yield None
+
+
+STT_SETTINGS = STTSettings(model="scripted", language=None)
+
+
+@pytest.mark.parametrize("voice", [2, 5, 6])
+def test_a_tts_that_does_not_follow_the_model_is_refused(voice: int) -> None:
+    """Before the model, after the output, after the assistant aggregator."""
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    tts = parts.pop(3)
+    parts.insert(voice if voice == 2 else voice - 1, tts)
+    with pytest.raises(HostError, match="in another order"):
+        governor.processors(parts)
+
+
+@pytest.mark.parametrize("place", [2, 4, 6])
+def test_an_stt_behind_the_user_aggregator_is_refused(place: int) -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts.insert(place, _Recognises(settings=STT_SETTINGS))
+    with pytest.raises(HostError, match="write: STT service, user aggregator"):
+        governor.processors(parts)
+
+
+def test_a_second_stt_may_be_anywhere() -> None:
+    """It may transcribe what the agent says."""
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts.insert(5, _Recognises(settings=STT_SETTINGS))
+    parts.insert(1, Pipeline([_Recognises(settings=STT_SETTINGS)]))
+    governor.processors(parts)
 
 
 def test_a_second_model_is_refused() -> None:
