@@ -147,7 +147,12 @@ class TurnGovernor:
         refuse_verdicts_of_the_model(params)
         self._recommends = params.user_turn_strategies is None
         session = self._session
-        self._ends = Ends(session.hearing, session.conductor.until, params.user_turn_stop_timeout)
+        self._ends = Ends(
+            session.hearing,
+            session.conductor.until,
+            params.user_turn_stop_timeout,
+            lambda: check_parts(self._flow, self._governed),
+        )
         own = params.user_turn_strategies or UserTurnStrategies()
         strategies = governed(own, self._ends, self._session.agent)
         vad = pauses_of(self._flow, params.vad_analyzer)

@@ -8,16 +8,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pipecat.frames.frames import (
+    CancelWorkerFrame,
+    ErrorFrame,
     Frame,
     InterimTranscriptionFrame,
     LLMContextFrame,
     ProposedUserStartedSpeakingFrame,
     ProposedUserStoppedSpeakingFrame,
+    StartFrame,
     TranscriptionFrame,
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
 )
-from pipecat.processors.frame_processor import FrameProcessorSetup
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessorSetup
 from pipecat.turns.types import ProcessFrameResult, UserTurnSpeculation
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.turns.user_start import BaseUserTurnStartStrategy, UserTurnStartedParams
@@ -25,6 +28,7 @@ from pipecat.turns.user_stop import BaseUserTurnStopStrategy, UserTurnStoppedPar
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.base_object import BaseObject
 
+from turnfsm.fsm import HostError
 from turnfsm.runtime.host.turns import Turn
 
 from .agent import PipecatAgent
@@ -34,11 +38,15 @@ __all__ = ["Ends", "FlowMutes", "governed"]
 
 
 class Ears(BaseUserTurnStartStrategy):
-    """The first strategy: reports what is heard before another strategy acts on it."""
+    """The first strategy: reports what is heard before another strategy acts on it.
 
-    def __init__(self, hearing: Hearing) -> None:
+    Args:
+        check: Raises a `HostError` if the pipeline is not governed, which ends it at its start.
+    """
+
+    def __init__(self, hearing: Hearing, check: Callable[[], None]) -> None:
         super().__init__()
-        self._hearing = hearing
+        self._hearing, self._check = hearing, check
 
     async def commit(self, turn: Turn | None = None) -> bool:
         """As `Hearing.commit`. What the flow ignores does not get into the context."""
@@ -49,6 +57,8 @@ class Ears(BaseUserTurnStartStrategy):
 
     async def process_frame(self, frame: Frame) -> ProcessFrameResult:
         match frame:
+            case StartFrame():
+                await self._refuse_ungoverned()
             case VADUserStartedSpeakingFrame():
                 self._hearing.voice_started("vad", after=frame.start_secs)
             case VADUserStoppedSpeakingFrame():
@@ -61,6 +71,14 @@ class Ears(BaseUserTurnStartStrategy):
                 final = isinstance(frame, TranscriptionFrame)
                 self._hearing.transcript_received(words, final=final)
         return ProcessFrameResult.CONTINUE
+
+    async def _refuse_ungoverned(self) -> None:
+        try:
+            self._check()
+        except HostError as error:
+            up = FrameDirection.UPSTREAM
+            await self.push_frame(ErrorFrame(str(error), exception=error), up)
+            await self.push_frame(CancelWorkerFrame(reason=str(error)), up)
 
 
 class _Around(BaseObject):
@@ -180,6 +198,7 @@ class Ends(BaseUserTurnStopStrategy):
     Args:
         until: Waits until something is true.
         patience: Seconds without speech or transcripts after which an open turn is complete.
+        check: As in `Ears`.
     """
 
     def __init__(
@@ -187,10 +206,11 @@ class Ends(BaseUserTurnStopStrategy):
         hearing: Hearing,
         until: Callable[[Callable[[], bool]], Awaitable[None]],
         patience: float,
+        check: Callable[[], None],
     ) -> None:
         super().__init__()
         self._hearing, self._until, self._patience = hearing, until, patience
-        self.ears = Ears(hearing)
+        self.ears = Ears(hearing, check)
         self._heard = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
         self._later: asyncio.Task[None] | None = None

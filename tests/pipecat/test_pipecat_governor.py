@@ -135,6 +135,20 @@ def test_processors_in_another_order_are_refused() -> None:
         governor.processors(parts)
 
 
+def test_a_pipeline_without_the_gates_ends_at_its_start_with_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`governor.processors` was forgotten."""
+    monkeypatch.setattr(TurnGovernor, "processors", lambda self, parts: parts)
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello")
+
+    stage = Stage(lambda messages: Says("Hello.")).play(script, seconds=8.0)
+    assert "in governor.processors([...])" in stage.errors[0]
+    assert stage.heard == ""
+
+
 class _Recognises(STTService):
     async def run_stt(self, audio: bytes) -> AsyncGenerator[f.Frame | None, None]:
         yield None

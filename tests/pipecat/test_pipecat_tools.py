@@ -177,6 +177,30 @@ def test_an_interruption_by_the_application_ends_a_turn_that_a_tool_holds() -> N
     assert PRICE in stage.heard
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_after_an_interruption_by_the_application_the_result_waits_for_the_next_reply(
+    asked: bool,
+) -> None:
+    """The flow starts none for it; the application may."""
+
+    def model(messages: Messages) -> Says:
+        says = orders(messages)
+        return Says("Let me look that up for you.", says.calls) if says.calls else says
+
+    async def script(stage: Stage) -> None:
+        await stage.says(QUESTION)
+        await stage.until(3.0)
+        await stage.pushes(f.InterruptionFrame())
+        await stage.until(9.0)
+        if asked:
+            await stage.pushes(f.LLMRunFrame())
+
+    stage = Stage(model, look_up(2.0)).play(script)
+    assert [call.cancelled for call in stage.tools] == [False]
+    assert len(stage.asked) == 1 + asked
+    assert (LATE in stage.heard) == asked
+
+
 @pytest.mark.parametrize("late", [-0.02, -0.01, 0.0, 0.01, 0.02])
 @pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
 def test_a_result_that_comes_as_an_answer_ends_is_told_once(late: float, seed: int | None) -> None:
