@@ -68,6 +68,14 @@ REMEDIES: Mapping[Part, str] = {
 }
 
 
+OTHERS = ". What another TurnGovernor governs does not count: one governs all parts of a pipeline"
+
+
+KEY_OF_AUDIO = (
+    " (the key no_audio of not_heard declares the triggers audio_stopped and audio_resumed)"
+)
+
+
 def check_flow(
     flow: Flow, posts: Iterable[str] | None = None, own_actions: Iterable[str] = ()
 ) -> None:
@@ -98,6 +106,7 @@ def check_flow(
         raise HostError(
             f"flow {flow.name!r} declares {', '.join(unknown)}, which nothing posts on Pipecat; "
             "post it with governor.turn.post(...) and name it in posts=[...], or take it out"
+            + (KEY_OF_AUDIO if "'audio_stopped'" in unknown else "")
         )
     if flow.turn_detection is not None:
         raise HostError(
@@ -132,4 +141,6 @@ def check_parts(flow: Flow, governed: Collection[Part]) -> None:
                 what += f", and nothing carries out {', '.join(actions)}"
             lacks.append(f"{what}: {remedy}")
     if lacks:
-        raise HostError(f"flow {flow.name!r} cannot govern this pipeline. " + ". ".join(lacks))
+        raise HostError(
+            f"flow {flow.name!r} cannot govern this pipeline. " + ". ".join(lacks) + OTHERS
+        )

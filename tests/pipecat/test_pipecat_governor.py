@@ -494,3 +494,17 @@ def test_no_deprecated_name_of_pipecat_is_used() -> None:
 def test_the_sources_are_triggers_that_the_host_posts() -> None:
     posted = {*TRIGGERS, *OPTIONAL_TRIGGERS}
     assert {name for names in TRIGGERS_OF.values() for name in names} <= posted
+
+
+def test_a_text_about_missing_audio_is_refused_with_its_key() -> None:
+    flow, _ = parse_flow(
+        "flow: f\nextends: turn\nnot_heard: {say: Again please., no_audio: Hello?}"
+    )
+    with pytest.raises(HostError, match="the key no_audio of not_heard"):
+        TurnGovernor(flow)
+
+
+def test_parts_of_another_governor_do_not_count() -> None:
+    parts = _parts(TurnGovernor())
+    with pytest.raises(HostError, match="What another TurnGovernor governs does not count"):
+        TurnGovernor().processors(parts)
