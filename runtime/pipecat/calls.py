@@ -41,6 +41,11 @@ REPLACED = (
     "FunctionSchema, or by a direct function"
 )
 
+RETURNED = (
+    "the handler of %s (%s) has returned without calling result_callback; until something calls "
+    "it, the call counts as running"
+)
+
 FAILED = "The function `{name}` failed and returned no result."
 TIMED_OUT = "CANCELLED"
 """Pipecat's own words."""
@@ -113,6 +118,8 @@ class PipecatCalls(Calls):
                 context = call.reply.of if asks else params.context
                 own = replace(params, result_callback=give, context=context)
                 await self.run(call, partial(handler, own), limit)
+                if not call.ended:
+                    logger.warning(RETURNED, call.name, call.id)
 
         return run
 

@@ -164,3 +164,24 @@ def test_the_model_is_told_of_a_timeout_also_during_a_noise(noise: bool) -> None
 
     stage = Stage(model, around=around).play(script, seconds=20.0)
     assert stage.heard == f"{PREAMBLE} It took too long."
+
+
+def test_a_handler_that_returns_without_a_result_gets_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(ASK)
+
+    async def forgets(call: FunctionCallParams) -> None:
+        """It has its effect, and gives no result."""
+
+    def around(parts: Parts) -> Parts:
+        assert stage.governor is not None
+        stage.governor.register_function(stage.model, "book", forgets)
+        return parts
+
+    stage = Stage(_model, around=around)
+    stage.play(script, seconds=10.0)
+    assert (
+        "the handler of book (call_1) has returned without calling result_callback" in caplog.text
+    )
