@@ -131,3 +131,14 @@ def _python(*arguments: str, cwd: Path = ROOT) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_turnfsm_livekit_without_livekit_says_what_to_install() -> None:
+    """Importing it is all that a reader of an example does first."""
+    code = (
+        "import sys; sys.modules['livekit'] = None\n"
+        "try: import turnfsm.livekit\n"
+        "except ModuleNotFoundError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'turnfsm[livekit]'" in run.stdout

@@ -10,6 +10,14 @@ Example::
     await session.start(agent)
 """
 
+try:
+    import livekit.agents  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"turnfsm.livekit needs livekit-agents ({error}): pip install 'turnfsm[livekit]'",
+        name=error.name,
+    ) from error
+
 from turnfsm.runtime.livekit import (
     SUPPORTED,
     CutOffCall,
