@@ -475,6 +475,19 @@ def a_filler_stands_before_the_answer() -> list[str]:
     return [] if said == ["assistant: Wait.", f"assistant: {STORY}"] else [f"it says {said}"]
 
 
+TEN_WORDS = "One two three four five six seven eight nine ten."
+
+
+def audio_that_the_stt_does_not_get_has_no_words() -> list[str]:
+    """A reply does not wait for words of what LiveKit has kept from the STT."""
+    user = ScriptedUser().makes_noise(at=2.9, duration=1.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM(otherwise="Fine."))
+    stage.at(1.0, lambda s: s.session.say(TEN_WORDS, allow_interruptions=False) and None)
+    stage.at(1.2, lambda s: s.session.generate_reply() and None)
+    starts = [heard.start for heard in stage.run(10.0).heard]
+    return [] if len(starts) == 2 and starts[1] < 5.0 else [f"heard at {starts}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "GovernedActivity.endpointing_opts": a_turn_ends_at_the_pace,
@@ -502,6 +515,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
     "GovernedRecognition._vad_task": a_vad_that_fails_is_in_the_journal,
+    "GovernedRecognition._push_audio": audio_that_the_stt_does_not_get_has_no_words,
     "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
     "GovernedRecognition._commit_user_turn": what_waits_for_words_is_cleared,
     "GovernedRecognition._process_stt_event": committed_words_come_once,
