@@ -65,7 +65,7 @@ class LeavingActivity(RealtimeActivity):
         self._running.append(task)
         task.add_done_callback(self._running.remove)
         if speech_handle is not None:
-            govern(speech_handle, self._conductor).tasks.append(task)
+            govern(speech_handle, self._conductor).runs(task)
         if name == _ENTERING:
             self._entering = task
             task.add_done_callback(self._entered)

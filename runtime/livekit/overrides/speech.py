@@ -70,15 +70,14 @@ class GovernedHandle(SpeechHandle):
     """The ids of the items in the conversation when LiveKit copied it for its next step."""
     request: OwnRequest | None = None
     """The request for its next step, until it is sent."""
-    tasks: list[asyncio.Task[Any]]
+    tasks: tuple[asyncio.Task[Any], ...] = ()
     """The tasks that run for it."""
     turn_context: Any = None
     """The OpenTelemetry context of the agent's turn, once that has begun."""
     failed: bool = False
     """An error ends it; set before it is done."""
 
-    _cut: asyncio.Future[None]
-    _over: asyncio.Future[None]
+    _cut: asyncio.Future[None] | None = None  # made for those who wait for its interruption
     _source: Source | None = None
     _holds = 0
 
@@ -125,7 +124,8 @@ class GovernedHandle(SpeechHandle):
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            self._cut.set_result(None)
+            if self._cut is not None:
+                self._cut.set_result(None)
             self._conductor.speech.interrupted(self, self._source)
         return self
 
@@ -155,13 +155,16 @@ class GovernedHandle(SpeechHandle):
     def _mark_done(self, error: BaseException | None = None) -> None:
         self.failed |= error is not None and not self.done()
         super()._mark_done(error)
-        if not self._over.done():
-            self._over.set_result(None)
+        self.known, self.turn_context = frozenset(), None  # LiveKit keeps the speech
         self._conductor.speech.finished(self, failed=self.failed)
 
     async def unless_cut(self, wait: Coroutine[Any, Any, None]) -> None:
         """Wait for this, but not longer than until the speech is interrupted."""
         task = asyncio.ensure_future(wait)
+        if self._cut is None:
+            self._cut = asyncio.get_running_loop().create_future()
+            if self.interrupted:
+                self._cut.set_result(None)
         try:
             await asyncio.wait({task, self._cut}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -174,8 +177,7 @@ class GovernedHandle(SpeechHandle):
         owner = call.speech if call is not None else None
         if isinstance(owner, GovernedHandle) and owner is not self:
             try:
-                over = {self._over, owner._cut}
-                await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
+                await owner.unless_cut(super().wait_for_playout())
             finally:  # also if the tool is cancelled with its turn
                 by_user = owner.interrupted and owner._source not in (None, "programmatic")
                 if by_user and not self.done() and self.interruptible:
@@ -189,6 +191,14 @@ class GovernedHandle(SpeechHandle):
             return None
         call = self._conductor.tools.get(context.function_call.call_id)
         return None if call is None or call.state == "reported" else call
+
+    def runs(self, task: asyncio.Task[Any]) -> None:
+        """This task runs for it, until it ends."""
+        self.tasks += (task,)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.tasks = tuple(one for one in self.tasks if one is not task)
 
     @property
     def held_by_tools(self) -> bool:
@@ -283,13 +293,7 @@ def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
         return handle
     handle.__class__ = GovernedHandle
     assert isinstance(handle, GovernedHandle)
-    handle._conductor, handle.tasks = conductor, []
-    loop = asyncio.get_running_loop()
-    handle._cut, handle._over = loop.create_future(), loop.create_future()
-    if handle.interrupted:
-        handle._cut.set_result(None)
-    if handle.done():
-        handle._over.set_result(None)
+    handle._conductor = conductor
     return handle
 
 
