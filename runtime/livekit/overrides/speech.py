@@ -78,6 +78,7 @@ class GovernedHandle(SpeechHandle):
     """An error ends it; set before it is done."""
 
     _cut: asyncio.Future[None] | None = None  # made for those who wait for its interruption
+    _over: asyncio.Future[None] | None = None  # the same for its end
     _source: Source | None = None
     _holds = 0
 
@@ -124,8 +125,7 @@ class GovernedHandle(SpeechHandle):
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            if self._cut is not None:
-                self._cut.set_result(None)
+            _set(self._cut)
             self._conductor.speech.interrupted(self, self._source)
         return self
 
@@ -155,16 +155,14 @@ class GovernedHandle(SpeechHandle):
     def _mark_done(self, error: BaseException | None = None) -> None:
         self.failed |= error is not None and not self.done()
         super()._mark_done(error)
+        _set(self._over)
         self.known, self.turn_context = frozenset(), None  # LiveKit keeps the speech
         self._conductor.speech.finished(self, failed=self.failed)
 
     async def unless_cut(self, wait: Coroutine[Any, Any, None]) -> None:
         """Wait for this, but not longer than until the speech is interrupted."""
         task = asyncio.ensure_future(wait)
-        if self._cut is None:
-            self._cut = asyncio.get_running_loop().create_future()
-            if self.interrupted:
-                self._cut.set_result(None)
+        self._cut = self._cut or _future(self.interrupted)
         try:
             await asyncio.wait({task, self._cut}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -177,7 +175,10 @@ class GovernedHandle(SpeechHandle):
         owner = call.speech if call is not None else None
         if isinstance(owner, GovernedHandle) and owner is not self:
             try:
-                await owner.unless_cut(super().wait_for_playout())
+                self._over = self._over or _future(self.done())
+                owner._cut = owner._cut or _future(owner.interrupted)
+                over = {self._over, owner._cut}
+                await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
             finally:  # also if the tool is cancelled with its turn
                 by_user = owner.interrupted and owner._source not in (None, "programmatic")
                 if by_user and not self.done() and self.interruptible:
@@ -285,6 +286,18 @@ def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
 def printed_as(theirs: type, one: object) -> str:
     """The repr of an overriding object, with the name of LiveKit's class."""
     return f"<{theirs.__module__}.{theirs.__qualname__} object at {id(one):#x}>"
+
+
+def _future(done: bool) -> asyncio.Future[None]:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    if done:
+        future.set_result(None)
+    return future
+
+
+def _set(future: asyncio.Future[None] | None) -> None:
+    if future is not None and not future.done():
+        future.set_result(None)
 
 
 def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
