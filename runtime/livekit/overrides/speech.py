@@ -156,7 +156,7 @@ class GovernedHandle(SpeechHandle):
         self.failed |= error is not None and not self.done()
         super()._mark_done(error)
         _set(self._over)
-        self.known, self.turn_context = frozenset(), None  # LiveKit keeps the speech
+        self.known, self.turn_context = GovernedHandle.known, None  # LiveKit keeps the speech
         self._conductor.speech.finished(self, failed=self.failed)
 
     async def unless_cut(self, wait: Coroutine[Any, Any, None]) -> None:
