@@ -29,7 +29,7 @@ from .agent import PipecatAgent
 
 __all__ = ["MurmurCatch", "MurmurMixer", "PipecatBackchannels"]
 
-Mixers: TypeAlias = BaseAudioMixer | Mapping[str | None, BaseAudioMixer] | None
+Mixers: TypeAlias = "BaseAudioMixer | Mapping[str | None, BaseAudioMixer] | None"
 
 OF_THE_TTS = (TTSSpeakFrame, TTSStartedFrame, TextFrame, TTSAudioRawFrame, TTSStoppedFrame)
 
