@@ -31,7 +31,7 @@ class Backchannels(backchannels.Backchannels, AgentSession[Userdata_T]):
     publishes a track for them. Without one, set an audio output of its own before `start`."""
 
     _room: rtc.Room | None
-    _murmurs_until = 0.0
+    _backchannel_until = 0.0
     _backchannel_track: BackchannelTrack | None = None
 
     async def close_backchannels(self) -> None:
@@ -48,38 +48,38 @@ class Backchannels(backchannels.Backchannels, AgentSession[Userdata_T]):
             await self._backchannel_track.publish()
         await super().prepare_backchannel(event)
 
-    def _may_murmur(self) -> bool:
+    def _may_play_backchannel(self) -> bool:
         heard = self.output.audio is not None and self.output.audio_enabled
-        return heard and self.backchannel_output is not None and not self._murmuring
+        return heard and self.backchannel_output is not None and not self._backchannel_plays
 
-    def _murmuring_voice(self) -> tts.TTS[Any] | None:
+    def _backchannel_tts(self) -> tts.TTS[Any] | None:
         agent = self.current_agent
         return agent.tts if is_given(agent.tts) else self.tts
 
-    async def _synthesise_murmur(self, voice: object, text: str) -> Sound:
+    async def _synthesise_backchannel(self, voice: object, text: str) -> Sound:
         assert isinstance(voice, tts.TTS)
         async with voice.synthesize(text) as stream:
             frame = await stream.collect()
         return Sound(frame.sample_rate, bytes(frame.data))
 
-    async def _murmur(self, sound: Sound) -> None:
+    async def _play_backchannel(self, sound: Sound) -> None:
         if (output := self.backchannel_output) is None:
             return
-        self._murmurs_until = _now() + sound.seconds
+        self._backchannel_until = _now() + sound.seconds
         async for frame in frames_of(sound):
-            if not self._murmuring:
+            if not self._backchannel_plays:
                 return
             await output.capture_frame(frame)
         output.flush()
 
-    def _stop_murmur(self) -> None:
-        if self._murmuring and self.backchannel_output is not None:
-            self._murmurs_until = 0.0
+    def _hush_backchannel(self) -> None:
+        if self._backchannel_plays and self.backchannel_output is not None:
+            self._backchannel_until = 0.0
             self.backchannel_output.clear_buffer()
 
     @property
-    def _murmuring(self) -> bool:
-        return _now() < self._murmurs_until
+    def _backchannel_plays(self) -> bool:
+        return _now() < self._backchannel_until
 
     @property
     def _connected_room(self) -> rtc.Room | None:

@@ -231,9 +231,14 @@ class PipecatAgent(Host):
             self._on_report(report)
 
     def tune(self, tuning: Tuning) -> None:
-        """The settings of the flow's current state."""
+        """Take over the settings of the flow's current state."""
         self.hearing.tuning = tuning
-        self.settings = attrs.evolve(self.settings, min_duration=tuning.min_duration or 0.0)
+        # without min_words a transcript interrupts if a start strategy has proposed that
+        self.settings = attrs.evolve(
+            self.settings,
+            min_duration=tuning.min_duration or 0.0,
+            min_words=max(tuning.min_words or 0, 1),
+        )
 
     @property
     def user_silent(self) -> bool:  # type: ignore[override]

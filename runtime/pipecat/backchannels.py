@@ -27,7 +27,7 @@ from turnfsm.runtime.conversation.backchannels import Backchannels
 
 from .agent import PipecatAgent
 
-__all__ = ["MurmurCatch", "MurmurMixer", "PipecatBackchannels"]
+__all__ = ["BackchannelCatch", "BackchannelMixer", "PipecatBackchannels"]
 
 Mixers: TypeAlias = "BaseAudioMixer | Mapping[str | None, BaseAudioMixer] | None"
 
@@ -35,7 +35,7 @@ OF_THE_TTS = (TTSSpeakFrame, TTSStartedFrame, TextFrame, TTSAudioRawFrame, TTSSt
 
 
 @dataclass
-class Murmur(ControlFrame):
+class BackchannelMark(ControlFrame):
     """Stands before and after what the TTS makes of one text.
 
     Attributes:
@@ -46,30 +46,30 @@ class Murmur(ControlFrame):
     interruptible: bool = field(default=False, init=False)
 
 
-class MurmurCatch(FrameProcessor):
+class BackchannelCatch(FrameProcessor):
     """Before the output: takes out the texts of backchannels that the TTS synthesises. So nobody
     hears them yet, and they do not count as speech."""
 
     def __init__(self) -> None:
-        super().__init__(name="turnfsm.murmurs")
-        self._murmur: Murmur | None = None
+        super().__init__(name="turnfsm.backchannels")
+        self._mark: BackchannelMark | None = None
         self._pieces: list[TTSAudioRawFrame] = []
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`."""
         await super().process_frame(frame, direction)
-        if isinstance(frame, Murmur):
-            if frame is self._murmur:
+        if isinstance(frame, BackchannelMark):
+            if frame is self._mark:
                 self._end(frame.sound)
             else:
-                self._murmur, self._pieces = frame, []
-        elif self._murmur is None or not isinstance(frame, OF_THE_TTS):
+                self._mark, self._pieces = frame, []
+        elif self._mark is None or not isinstance(frame, OF_THE_TTS):
             await self.push_frame(frame, direction)
         elif isinstance(frame, TTSAudioRawFrame):
             self._pieces.append(frame)
 
     def _end(self, sound: asyncio.Future[Sound]) -> None:
-        pieces, self._murmur, self._pieces = self._pieces, None, []
+        pieces, self._mark, self._pieces = self._pieces, None, []
         if sound.done():
             return
         if pieces:
@@ -79,7 +79,7 @@ class MurmurCatch(FrameProcessor):
             sound.set_exception(HostError("the TTS gave no audio"))
 
 
-class MurmurMixer(BaseAudioMixer):
+class BackchannelMixer(BaseAudioMixer):
     """Adds a sound to the audio of the output transport. To Pipecat it is no speech.
 
     Attributes:
@@ -148,24 +148,25 @@ class PipecatBackchannels(Backchannels):
     agent: PipecatAgent
 
     def __init__(self) -> None:
-        self.murmurs, self.murmur_catch = MurmurMixer(), MurmurCatch()
+        self.backchannel_mixer, self.backchannel_catch = BackchannelMixer(), BackchannelCatch()
 
-    def _may_murmur(self) -> bool:
-        return self.murmurs.started and not self.murmurs.plays and not self.agent.closing
+    def _may_play_backchannel(self) -> bool:
+        mixer = self.backchannel_mixer
+        return mixer.started and not (mixer.plays or self.agent.closing)
 
-    def _murmuring_voice(self) -> object:
-        return self.murmur_catch  # the pipeline has one TTS, in front of it
+    def _backchannel_tts(self) -> object:
+        return self.backchannel_catch  # the pipeline has one TTS, in front of it
 
-    async def _synthesise_murmur(self, voice: object, text: str) -> Sound:
-        mark = Murmur(asyncio.get_running_loop().create_future())
+    async def _synthesise_backchannel(self, voice: object, text: str) -> Sound:
+        mark = BackchannelMark(asyncio.get_running_loop().create_future())
         speak = TTSSpeakFrame(text, append_to_context=False, text_type="backchannel")
         speak.interruptible = False
         for frame in (mark, speak, mark):
             await self.agent.say_frame(frame)
         return await mark.sound
 
-    async def _murmur(self, sound: Sound) -> None:
-        await self.murmurs.play(sound)
+    async def _play_backchannel(self, sound: Sound) -> None:
+        await self.backchannel_mixer.play(sound)
 
-    def _stop_murmur(self) -> None:
-        self.murmurs.hush()
+    def _hush_backchannel(self) -> None:
+        self.backchannel_mixer.hush()

@@ -108,7 +108,7 @@ class TurnGovernor:
         require_proof(self._flow, proof)
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
         self._tap = Tap()
-        self._murmurs = any(action.backchannel for action in self._flow.actions.values())
+        self._backchannels = any(action.backchannel for action in self._flow.actions.values())
         self._ends: Ends | None = None
         self._recommends = False  # Pipecat would use the strategies that a service recommends
         self._governed: set[Part] = set()
@@ -136,8 +136,9 @@ class TurnGovernor:
         self._once("transport")
         self._tap.wrap(params.audio_out_filter)
         update: dict[str, Any] = {"audio_out_filter": self._tap}
-        if self._murmurs:
-            update["audio_out_mixer"] = self._session.murmurs.around(params.audio_out_mixer)
+        if self._backchannels:
+            mixer = self._session.backchannel_mixer
+            update["audio_out_mixer"] = mixer.around(params.audio_out_mixer)
         return params.model_copy(update=update)
 
     def user(self, params: LLMUserAggregatorParams | None = None) -> LLMUserAggregatorParams:
@@ -188,7 +189,7 @@ class TurnGovernor:
                 out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
-                catch = [session.murmur_catch] if self._murmurs else []
+                catch = [session.backchannel_catch] if self._backchannels else []
                 out[-1:] = [*catch, WordGate(self._tap), one, HeardGate(agent)]
             elif isinstance(one, LLMAssistantAggregator):
                 self._once("assistant")

@@ -40,6 +40,7 @@ class Hearing:
         self._said = 0  # words since the last turn, also of interim transcripts
         self._since: float | None = None  # when the voice began, in the time of the flow
         self._long_enough: asyncio.TimerHandle | None = None
+        self._short = False  # what was said is no turn yet: it has too few words to interrupt
         self.committed: Turn | None = None
         self.ignored = self.unwanted = False
         self.pauses: Pauses | None = None
@@ -67,12 +68,18 @@ class Hearing:
     @property
     def endpointing(self) -> bool:
         """Pipecat is deciding whether the turn has ended."""
-        return self.has_turn and not self.speaks
+        return self.has_turn and not (self.speaks or self._short)
 
     @property
     def turn_waits(self) -> bool:
         """A turn is complete, but cannot be answered now. Its text stays in Pipecat's turn."""
         return self._conductor.turns.deferred is not None
+
+    @property
+    def waits(self) -> bool:
+        """The turn must not end now: it is deferred, lacks a part of what the user is asked for, or
+        has too few words to interrupt, and nothing was said since."""
+        return self.turn_waits or self.value_due or self._short
 
     @property
     def value_due(self) -> bool:
@@ -134,7 +141,7 @@ class Hearing:
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
         said = " ".join([*self._words, text])
-        self._said = len(said.split())
+        self._said, self._short = len(said.split()), False
         self._conductor.outages.post("transcript_received")
         self._conductor.user.transcript_received(said, final=final)
         if not final:
@@ -153,7 +160,8 @@ class Hearing:
 
     def words_dropped(self) -> None:
         """A strategy has reset what Pipecat has collected for the turn."""
-        decided, self._words, self._said = self.endpointing, [], 0
+        decided = self.endpointing
+        self._take_words()
         self._conductor.expecting.cleared()
         self._conductor.utterance.post("cleared")
         if decided:
@@ -210,6 +218,7 @@ class Hearing:
     def turn_closed(self) -> None:
         """It has ended."""
         decided, self._open, self._proposed = self.endpointing, False, False
+        self._wait_no_longer()
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
 
@@ -223,7 +232,7 @@ class Hearing:
         if (lost := self.take_committed()) is not None:
             conductor.commits.answer_ended(lost)  # Pipecat had no words for it
         if turn is None:
-            turn, self._words, self._said = Turn(" ".join(self._words)), [], 0
+            turn = Turn(self._take_words())
         taken = commit_turn(conductor, OWNER, turn)
         if taken:
             self.committed = turn
@@ -231,6 +240,26 @@ class Hearing:
         self.unwanted = self.ignored and not (self.turn_waits or conductor.commits.was_yes(turn))
         conductor.user.endpointing_finished(cancelled=False)
         return taken
+
+    def leaves_open(self) -> bool:
+        """The turn is complete. Whether it stays open, as it has too few words to interrupt what
+        the agent says (`min_words`): then it is deferred, or becomes part of what the user says
+        next."""
+        step, conductor = self._conductor.floor.step, self._conductor
+        goes_on = step is not None and step.speech.interruptible and not step.speech.interrupted
+        if not (self.has_turn and goes_on and self._said < (self.tuning.min_words or 0)):
+            return False
+        if conductor.commits.defers_short_turn(OWNER, Turn(self.uncommitted)):
+            self._take_words()
+        else:
+            self._short = True
+        conductor.utterance.post("turn_decided")
+        conductor.user.endpointing_finished(cancelled=False)
+        return True
+
+    def _take_words(self) -> str:
+        words, self._words, self._said, self._short = self.uncommitted, [], 0, False
+        return words
 
     def may_speculate(self) -> bool:
         """A service predicts the end of the turn. Ask the flow whether the model may be asked."""

@@ -64,8 +64,7 @@ class PipecatSession(PipecatBackchannels):
         super().__init__()
         self.load_backchannels(flow)
         self.ledger, self._tap = Ledger(), tap
-        # A transcript interrupts if a start strategy has proposed that.
-        settings = Settings({**flow.timers, **timers}, min_words=1)
+        settings = Settings({**flow.timers, **timers})
         self.agent = PipecatAgent(settings, tap, take, on_report)
         self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger)
         self.hearing = self.agent.hearing = Hearing(self.conductor)

@@ -166,6 +166,8 @@ class Stops(_Around, BaseUserTurnStopStrategy):
                 await self.trigger_user_turn_inference_triggered(speculation=speculation)
         elif self._hearing.value_due:
             self._ends.end_later()
+        elif self._hearing.leaves_open():
+            return
         elif self._hearing.has_turn and await self._ends.ears.commit():
             await self.trigger_user_turn_inference_triggered()
 
@@ -175,6 +177,8 @@ class Stops(_Around, BaseUserTurnStopStrategy):
     async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
         if self._hearing.value_due:
             self._ends.end_later()
+            return
+        if self._hearing.leaves_open():
             return
         taken = self._hearing.has_turn and await self._ends.ears.commit()
         asked = params.confirms_speculation and self._agent.speculation.pending
@@ -225,6 +229,7 @@ class Ends(BaseUserTurnStopStrategy):
         await self._stop()
 
     async def cleanup(self) -> None:
+        self._hearing.turn_closed()
         await self._stop()
         await super().cleanup()
 
@@ -262,13 +267,14 @@ class Ends(BaseUserTurnStopStrategy):
                     await self._heard.wait()
                 self._heard.clear()
             except TimeoutError:
-                hearing = self._hearing
-                if not (hearing.speaks or hearing.turn_waits or hearing.value_due):
+                if not (self._hearing.speaks or self._hearing.waits):
                     await self._end()
                 if self._watch is not asyncio.current_task():
                     return  # the strategy has ended the turn
 
     async def _end(self) -> None:
+        if self._hearing.leaves_open():
+            return
         if self._hearing.has_turn:
             await self.ears.commit()
         if not self._hearing.turn_waits:

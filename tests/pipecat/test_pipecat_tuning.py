@@ -1,5 +1,6 @@
 """The tuning of a state, in a pipeline."""
 
+import attrs
 import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
@@ -8,7 +9,15 @@ from pipecat_stage import Stage
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.pipecat.talks import COUNT, counts
-from turnfsm.runtime.testing.pipecat import Messages, Says, Script, ScriptedVAD, said
+from turnfsm.runtime.testing.pipecat import (
+    Messages,
+    Says,
+    Script,
+    ScriptedVAD,
+    Tool,
+    said,
+    shows,
+)
 
 README = """
 flow: mine
@@ -54,11 +63,65 @@ def test_overlap_stops_at_stop() -> None:
     assert said(stage.asked[-1].messages) == "stop please"
 
 
+LONG = " ".join(f"word{number}" for number in range(40))
+
+
+def tells(messages: Messages) -> Says:
+    """A story of twelve seconds."""
+    return Says(LONG if "count" in said(messages) else f"You said {said(messages)}.")
+
+
 def test_words_that_are_too_few_do_not_interrupt() -> None:
+    """They become part of what the user says next; the agent's next step does not wait for them."""
+
+    async def script(stage: Stage) -> None:
+        await over("well")(stage)
+        await stage.until(20.0)
+        await stage.says("go on", 0.6)
+
     flow = tuned("{min_words: 2}")
-    assert "paused" not in counting("", flow).states
-    assert COUNT in counting("well", flow).heard
-    assert COUNT not in counting("well stop please", flow).heard
+    stage = Stage(tells, flow=parse_flow(flow)[0], vad=ScriptedVAD()).play(script)
+    assert "paused" not in stage.states
+    assert LONG in stage.heard
+    assert [said(request.messages) for request in stage.asked] == ["please count", "well go on"]
+    assert stage.user_turns == {"replied": 2}
+    cut = Stage(tells, flow=parse_flow(flow)[0], vad=ScriptedVAD()).play(over("well stop please"))
+    assert "paused" in cut.states
+    assert LONG not in cut.heard
+
+
+def test_words_that_are_too_few_for_a_reply_that_is_about_to_be_heard_are_answered_after_it() -> (
+    None
+):
+    """If they come after the sound; during it they replace the reply (`held-output`)."""
+    few = "{tuning: {min_words: 2}}"
+    flow = f"flow: tuned\nextends: turn\nstates: {{thinking: {few}, speaking: {few}}}"
+
+    def slow(messages: Messages) -> Says:
+        return attrs.evolve(tells(messages), after=3.0 if "count" in said(messages) else 0.4)
+
+    stage = Stage(slow, flow=parse_flow(flow)[0]).play(over("hurry", at=2.6))
+    assert stage.heard.startswith(LONG)
+    assert said(stage.asked[-1].messages) == "hurry"
+
+
+def test_a_step_is_not_held_back_for_words_that_are_too_few() -> None:
+    """The result of a tool is said at once when it comes."""
+    flow = "flow: tuned\nextends: turn\ntools: {tuning: {look: {min_words: 9}}}"
+    flow += "\nstates: {speaking: {tuning: {min_words: 9}}}"
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "found"):
+            return Says("It is found.")
+        return Says("Let me look for that, it takes a moment.", calls=(("look", {}),))
+
+    def begins(words: str) -> float:
+        stage = Stage(model, {"look": Tool(1.5, "found")}, flow=parse_flow(flow)[0])
+        script = over(words, at=3.0) if words else over("", at=3.0)
+        stage.play(script)
+        return stage.when("It")
+
+    assert begins("well") == pytest.approx(begins(""), abs=0.6)
 
 
 def test_a_sound_that_is_too_short_does_not_pause() -> None:
