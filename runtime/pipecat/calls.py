@@ -47,8 +47,9 @@ RETURNED = (
 )
 
 FAILED = "The function `{name}` failed and returned no result."
+"""Pipecat's own text, as the next one."""
+
 TIMED_OUT = "CANCELLED"
-"""Pipecat's own words."""
 
 
 @attrs.define

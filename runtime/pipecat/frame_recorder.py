@@ -18,7 +18,7 @@ from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 
 from .failures import failure_of
-from .requests import text_of
+from .requests import RUNS, text_of
 
 __all__ = ["FrameRecorder"]
 
@@ -192,5 +192,5 @@ def _results(messages: list[Any]) -> Iterator[str]:
         if later is not None:
             if later.status == "finished":
                 yield later.tool_call_id
-        elif message.get("role") == "tool" and message.get("content") != "IN_PROGRESS":
+        elif message.get("role") == "tool" and message.get("content") != RUNS:
             yield str(message.get("tool_call_id"))

@@ -65,26 +65,30 @@ class Pauses(VADAnalyzer):
 
 def pauses_of(flow: Flow, vad: VADAnalyzer | None) -> Pauses | None:
     """The VAD, so that it measures the pauses that a flow wants to know of, or how long the user
-    speaks without them; None if it wants neither.
+    speaks without them; None if it wants neither, or if there is no VAD.
 
     Raises:
-        HostError: There is no VAD, or it would not let pauses be that long.
+        HostError: The flow says backchannels at pauses, and there would be none.
     """
     tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
-    wanted = max((one.min_silence for one in tunings if one.min_silence is not None), default=None)
-    if wanted is None:
-        long = any(one.min_duration is not None for one in tunings)
-        return Pauses(vad) if vad is not None and long else None
+    wanted = [one.min_silence for one in tunings if one.min_silence is not None]
+    if any(action.backchannel for action in flow.actions.values()):
+        _require_pauses(flow, vad, max(wanted))
+    measured = wanted or any(one.min_duration is not None for one in tunings)
+    return Pauses(vad) if vad is not None and measured else None
+
+
+def _require_pauses(flow: Flow, vad: VADAnalyzer | None, wanted: float) -> None:
     if vad is None:
         raise HostError(
-            f"flow {flow.name!r} asks for pauses within the user's speech, and nothing measures "
-            "them; give the VAD to the governor: governor.user(LLMUserAggregatorParams("
+            f"flow {flow.name!r} says backchannels at pauses within the user's speech, and nothing "
+            "measures those; give the VAD to the governor: governor.user(LLMUserAggregatorParams("
             "vad_analyzer=...))"
         )
     if wanted >= vad.params.stop_secs:
         raise HostError(
-            f"flow {flow.name!r} asks for pauses of {wanted:g} s within the user's speech, and the "
-            f"VAD ends the speech after {vad.params.stop_secs:g} s; write a shorter pause into the "
-            f"flow, or a longer one into the VAD: VADParams(stop_secs={wanted + 0.3:.1f})"
+            f"flow {flow.name!r} says backchannels at pauses of {wanted:g} s within the user's "
+            f"speech, and the VAD ends the speech after {vad.params.stop_secs:g} s; write a "
+            "shorter pause into the flow, or a longer one into the VAD: "
+            f"VADParams(stop_secs={wanted + 0.3:.1f})"
         )
-    return Pauses(vad)

@@ -16,7 +16,7 @@ from turnfsm.runtime.host.calls import FINAL, OpenCall
 from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.request import request as projected
 
-__all__ = ["Names", "call_message", "content_of", "request", "text_of", "told"]
+__all__ = ["RUNS", "Names", "call_message", "content_of", "request", "text_of", "told"]
 
 RUNS = "IN_PROGRESS"
 """The output of a call that runs, in Pipecat's own words, if its function is not asynchronous."""

@@ -50,9 +50,12 @@ def counting(words: str, flow: str, **how: float) -> Stage:
     return Stage(counts, flow=parse_flow(flow)[0], vad=ScriptedVAD()).play(over(words, **how))
 
 
+@pytest.mark.parametrize("vad", [True, False], ids=["vad", "no vad"])
 @pytest.mark.parametrize("words", ["mhm", "yeah okay"])
-def test_overlap_talks_through_backchannels(words: str) -> None:
-    stage = counting(words, README)
+def test_overlap_talks_through_backchannels(words: str, vad: bool) -> None:
+    """Without a VAD of the aggregator nothing measures pauses, and the words decide alone."""
+    flow, _ = parse_flow(README)
+    stage = Stage(counts, flow=flow, vad=ScriptedVAD() if vad else None).play(over(words))
     assert COUNT in stage.heard
     assert len(stage.asked) == 1
 

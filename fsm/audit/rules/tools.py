@@ -217,6 +217,20 @@ def _corrected_effect(facts: Facts) -> Found:
                 break
 
 
+def _cancelled_by_a_sound(facts: Facts) -> Found:
+    """A call is cancelled as soon as the user makes a sound, before it is known what they say."""
+    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
+    for call in facts.calls:
+        if call.status != "cancelled" or call.ended is None:
+            continue
+        for user in facts.user:
+            if not user.start <= call.ended <= user.start + 2 * AT_ONCE:
+                continue
+            recognised = any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
+            sound = "begins to speak" if recognised else "makes a sound without words"
+            yield call.ended, f"the user {sound}, and {_named([call])} is cancelled at that moment"
+
+
 def _owner(facts: Facts, call: Call) -> Speech | None:
     """The reply that probably made a call: the last one that had begun and was not done."""
     found = [
@@ -230,20 +244,6 @@ def _owner(facts: Facts, call: Call) -> Speech | None:
 def _before(call: Call, t: float) -> bool:
     """Whether it had been running for a moment."""
     return call.started + AT_ONCE < t and call.runs_at(t)
-
-
-def _cancelled_by_a_sound(facts: Facts) -> Found:
-    """A call is cancelled as soon as the user makes a sound, before it is known what they say."""
-    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
-    for call in facts.calls:
-        if call.status != "cancelled" or call.ended is None:
-            continue
-        for user in facts.user:
-            if not user.start <= call.ended <= user.start + 2 * AT_ONCE:
-                continue
-            recognised = any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
-            sound = "begins to speak" if recognised else "makes a sound without words"
-            yield call.ended, f"the user {sound}, and {_named([call])} is cancelled at that moment"
 
 
 def _named(calls: list[Call]) -> str:
