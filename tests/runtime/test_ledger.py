@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from turnfsm.fsm.agenda import Rules
 from turnfsm.fsm.journal import Header, Journal, JournalError, Note
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.log import agenda_of
 
 CALLS = ("one", "two", "three", "four")
 
@@ -135,3 +137,10 @@ def test_a_note_that_was_changed_is_named(note: tuple[str, dict[str, Any]]) -> N
     """Its number, its kind and what is wrong; no traceback."""
     with pytest.raises(JournalError, match=rf"note 4 \({note[0]}\) is not as turnfsm writes it"):
         Ledger.from_journal(_journal(*_call("nil"), *_call("two", None), note))
+
+
+def test_an_entry_of_the_agenda_that_was_changed_is_named() -> None:
+    """The agenda is read from the same notes."""
+    journal = _journal(*_call("nil"), ("reply_heard", {"replies": 7}))
+    with pytest.raises(JournalError, match=r"note 3 \(reply_heard\) is not as turnfsm writes it"):
+        agenda_of(journal, Rules())
