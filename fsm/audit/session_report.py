@@ -58,9 +58,9 @@ def recording_of_report(report: Fields) -> Recording:
     """
     if "events" not in report:
         raise JournalError("a session report without events; write report.to_dict(), with events")
-    told = sorted(report["events"], key=lambda event: float(event["created_at"]))
-    events = [event for fields in told for event in _events(fields)]
-    return Recording(in_order([*_played(told), *events]), _LACKS)
+    events_in_order = sorted(report["events"], key=lambda event: float(event["created_at"]))
+    events = [event for fields in events_in_order for event in _events(fields)]
+    return Recording(in_order([*_played(events_in_order), *events]), _LACKS)
 
 
 def _events(fields: Fields) -> Iterator[Recorded]:

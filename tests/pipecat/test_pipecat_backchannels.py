@@ -70,7 +70,7 @@ def test_nothing_else_changes(times_words: bool) -> None:
     assert spoken.heard == without.heard == ANSWER
     assert spoken.when("As") == pytest.approx(without.when("As"), abs=0.06)
     assert spoken.context.messages == without.context.messages
-    assert spoken.told == without.told
+    assert spoken.reports == without.reports
     assert spoken.states == without.states
     assert len(spoken.requests) == len(without.requests) == 1
     assert spoken.user_turns == without.user_turns

@@ -113,12 +113,12 @@ function wordsOf(recording, lanes) {
     ...lanes.user.filter((s) => s.row).map((s) => ({ t: s.a, who: "user", text: s.label, cut: false })),
     ...lanes.agent.filter((s) => s.row).map((s) => ({ t: s.a, who: "agent", text: s.label, cut: s.cut })),
   ];
-  const told = heard.length ? heard : messages.map((row) => ({
+  const speech = heard.length ? heard : messages.map((row) => ({
     t: row.b ?? row.t,
     who: row.x && row.x.role === "assistant" ? "agent" : String((row.x && row.x.role) || "user"),
     text: row.x && typeof row.x.text === "string" ? row.x.text : "",
     cut: Boolean(row.x && row.x.interrupted),
   }));
   const calls = lanes.tools.map((span) => ({ t: span.a, who: "tool", text: span.label, until: span.b, how: span.open ? "" : span.kind }));
-  return [...told, ...calls].sort((one, other) => one.t - other.t);
+  return [...speech, ...calls].sort((one, other) => one.t - other.t);
 }
