@@ -204,11 +204,12 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
 
 
 def _failed(played: Played, asked: Asked) -> list[float]:
-    """When a reply with this result failed and is not tried again: for the second time; or at once
-    if a realtime model breaks off, which no session learns of."""
-    failed = [s.request.ended for s in _broken(played) if ("result", asked) in s.meant]
+    """When a reply that was to mention this result failed and is not tried again: from the second
+    time on; or at once if a realtime model breaks off, which no session learns of."""
+    tried = (s for s in _broken(played) if asked in s.offered)
+    failed = [s.request.ended for s in tried if "application" not in dict(s.meant)]
     tries = 2 if played.script.model == "pipeline" else 1
-    return [at for at in failed[tries - 1 : tries] if at is not None]
+    return [at for at in failed[tries - 1 :] if at is not None]
 
 
 def _broken(played: Played) -> list[Said]:
