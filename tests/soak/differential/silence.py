@@ -228,10 +228,10 @@ def _overtaken(played: Played, number: int, until: float | None) -> bool:
     script, at = played.script, played.script.moves[number - 1].at
     last = script.end if until is None else until
     acts = [moment for sound in script.sounds for moment in (sound.at, sound.recognised)]
-    acts += _stops(played)
+    acts += [stop for stop in _stops(played) if stop != at]  # `chat` stops what was said before it
     acts += [move.at for n, move in enumerate(script.moves, 1) if n != number]
     failed = "failures" in script.switches and until is None
-    return failed or any(at - 1.0 <= other <= last for other in acts if other != at)
+    return failed or any(at - 1.0 <= other <= last for other in acts)
 
 
 def _wait(played: Played, about: str, what: str, since: float, until: float | None) -> Wait:
