@@ -43,8 +43,7 @@ MARGIN = 0.5
 """Seconds of silence for all that takes no time of the script."""
 
 AFTER_NOISE = 2.3
-"""Seconds, once: a sound may have been words, and words may still come; or as long as the detector
-expects more, which then begins anew."""
+"""Seconds, once: a sound may have been words, and words may still come."""
 
 MOVE = 1.0
 """Seconds for each move of the application, and for a handoff."""
@@ -244,8 +243,7 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     held = any(_holds(script, r) and r.start < end and (r.end or end) >= since for r in played.runs)
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
-    waited = max([AFTER_NOISE, *(endpointing(script, s) for _, s in script.sentences())])
-    limit = MARGIN + waited * _waited_for(played, noises) * (1 + held_off)
+    limit = MARGIN + AFTER_NOISE * _waited_for(played, noises) * (1 + held_off)
     limit += MOVE * (len(moved) + len(handed))
     spoke = any(since < h.start < end or h.start < since < h.end for h in played.outcome.heard)
     limit += script.hook * (held or spoke)  # a turn that has waited for a tool or a speech
@@ -255,8 +253,9 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
 
 def _waited_for(played: Played, noises: Sequence[Sound]) -> int:
     """How often a session waits for the words of these noises: once, however many come; again if it
-    has replied before the next one."""
+    has replied before the next one, or the user has said something."""
     spoken = [heard.start for heard in played.outcome.heard if heard.text not in SAID]
+    spoken += [sound.recognised for _, sound in played.script.sentences()]
     again = sum(any(a.over < at < b.at for at in spoken) for a, b in pairwise(noises))
     return bool(noises) + again
 
@@ -265,9 +264,7 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     """When somebody was heard; when words, the end of a turn, the model or a tool were awaited."""
     script = played.script
     yield from ((heard.start, heard.end) for heard in played.outcome.heard)
-    for sound in script.sounds:
-        decided = endpointing(script, sound) + script.hook if sound.words else 0.0
-        yield sound.at, (_due(script, sound) if sound.words else sound.over) + decided
+    yield from _undecided(script)
     for request in played.outcome.requests:
         yield request.at, (script.end if request.ended is None else request.ended) + 0.15
     for run in played.runs:
@@ -282,6 +279,19 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
         for run in played.runs:
             over = script.end if run.end is None else run.end
             yield max(asked, run.start), min(there, over)
+
+
+def _undecided(script: Script) -> Iterator[Span]:
+    """From each sound until the end of its turn is decided. A noise before that moment begins the
+    decision anew: the user may be about to go on."""
+    decided = waits = 0.0
+    for sound in script.sounds:
+        if sound.words:
+            waits = endpointing(script, sound)
+            decided = _due(script, sound) + waits
+        else:
+            decided = max(decided, sound.over + waits) if sound.at < decided else sound.over
+        yield sound.at, decided + script.hook * (decided > sound.over)
 
 
 def _holds(script: Script, run: Run) -> bool:
