@@ -130,10 +130,10 @@ def _played(events: list[Fields]) -> Iterator[Recorded]:
             created = [t for t in created if t != speech]
     for speech in lasts:
         yield Recorded(speech, "speech_created", {"speech": str(speech)})
-    for n, (start, end, cut) in enumerate(spans):
+    for n, (start, end, interrupted) in enumerate(spans):
         yield Recorded(start, "playback_started", {})
         if end < math.inf:
-            yield Recorded(end, "playback_finished", {"interrupted": cut})
+            yield Recorded(end, "playback_finished", {"interrupted": interrupted})
             for speech in [s for s, last in lasts.items() if last == n]:
                 yield Recorded(end + AFTER, "speech_done", {"speech": str(speech)})
 
