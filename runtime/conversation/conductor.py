@@ -83,7 +83,6 @@ class Conductor:
             lambda turn, outcome, why, current: self.commits.turn_ended(
                 turn, outcome, why, current
             ),
-            self.log,
             lambda: session.closing,
             self._is_asked_again,
         )
