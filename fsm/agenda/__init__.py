@@ -3,6 +3,7 @@ settle."""
 
 from .agenda import Agenda, Obligation, Reply
 from .entries import (
+    AnswerDeferred,
     AnswerDue,
     Answered,
     AnswersByItself,
@@ -10,6 +11,7 @@ from .entries import (
     CallInBackground,
     CallMade,
     CallsKnown,
+    DeferralEnded,
     Entry,
     HeardByModel,
     NoiseEnded,
@@ -30,6 +32,7 @@ __all__ = [
     "COLUMNS",
     "ROWS",
     "Agenda",
+    "AnswerDeferred",
     "AnswerDue",
     "Answered",
     "AnswersByItself",
@@ -38,6 +41,7 @@ __all__ = [
     "CallMade",
     "CallsKnown",
     "Column",
+    "DeferralEnded",
     "Diff",
     "Ending",
     "Entry",

@@ -11,6 +11,7 @@ import attrs
 from .settlement import Ending, Kind
 
 __all__ = [
+    "AnswerDeferred",
     "AnswerDue",
     "Answered",
     "AnswersByItself",
@@ -18,6 +19,7 @@ __all__ = [
     "CallInBackground",
     "CallMade",
     "CallsKnown",
+    "DeferralEnded",
     "Entry",
     "HeardByModel",
     "NoiseEnded",
@@ -41,6 +43,17 @@ class AnswerDue:
     """The user has said something that no reply answers yet. `utterance`: the id of the message."""
 
     utterance: str
+
+
+@attrs.frozen
+class AnswerDeferred:
+    """A turn of the user is complete, and cannot be committed now. It contains the turn that was
+    deferred before it, if one was."""
+
+
+@attrs.frozen
+class DeferralEnded:
+    """The deferred turn waits no more: a turn is committed that contains it, or it is dropped."""
 
 
 @attrs.frozen
@@ -184,6 +197,8 @@ class ReplyEnded:
 
 Entry = (
     AnswerDue
+    | AnswerDeferred
+    | DeferralEnded
     | HeardByModel
     | NoiseEnded
     | AnswersByItself
@@ -202,6 +217,8 @@ Entry = (
 
 _KINDS: Mapping[str, type[Any]] = {
     "answer_due": AnswerDue,
+    "answer_deferred": AnswerDeferred,
+    "deferral_ended": DeferralEnded,
     "heard_by_model": HeardByModel,
     "noise_ended": NoiseEnded,
     "answers_by_itself": AnswersByItself,

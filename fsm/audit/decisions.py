@@ -40,15 +40,15 @@ def decided(
     events = iter(recording.events)
     coming = next(events, None)
     line = 0
-    located = []
+    told = []
     for finding, asks in found:
         while coming is not None and coming.t <= finding.at + _ROUNDING:
             for follower in followers:
                 follower.hear(coming)
             line, coming = coming.line, next(events, None)
         decision = _decision(followers, asks, finding.at)
-        located.append(attrs.evolve(finding, decision=decision, line=line))
-    return tuple(located)
+        told.append(attrs.evolve(finding, decision=decision, line=line))
+    return tuple(told)
 
 
 def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:

@@ -16,13 +16,13 @@ class Span:
     """A span of time. If it is open, `end` is the end of the recording.
 
     Attributes:
-        interrupted: Playout was interrupted.
+        cut: Playout was interrupted.
         open: It has no end in the recording.
     """
 
     start: float
     end: float
-    interrupted: bool = False
+    cut: bool = False
     open: bool = False
 
     def holds(self, t: float) -> bool:

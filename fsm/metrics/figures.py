@@ -151,14 +151,14 @@ class Figures:
     @property
     def false_interruption_rate(self) -> float | None:
         """The share of interruptions by the user that got no transcript."""
-        interrupted = self._interrupted
-        return _rate(interrupted["resumed"] + interrupted["given_up"], interrupted.total())
+        cuts = self._cuts
+        return _rate(cuts["resumed"] + cuts["given_up"], cuts.total())
 
     @property
     def resume_rate(self) -> float | None:
         """The share of interruptions without a transcript after which the agent resumed."""
-        interrupted = self._interrupted
-        return _rate(interrupted["resumed"], interrupted["resumed"] + interrupted["given_up"])
+        cuts = self._cuts
+        return _rate(cuts["resumed"], cuts["resumed"] + cuts["given_up"])
 
     @property
     def silences(self) -> tuple[Silence, ...]:
@@ -244,7 +244,7 @@ class Figures:
         return [value for value in self.values if isinstance(value, Interruption)]
 
     @property
-    def _interrupted(self) -> Counter[str]:
+    def _cuts(self) -> Counter[str]:
         return Counter(
             value.outcome for value in self.values if isinstance(value, InterruptedSpeech)
         )

@@ -25,7 +25,6 @@ FEATURES = MappingProxyType(
         "turns": Feature("the flow decides about turns", essential=True),
         "barge_in": Feature("the flow decides whether user speech pauses or interrupts the agent"),
         "speculation": Feature("the flow decides whether a preemptive reply is generated"),
-        "commits": Feature("the flow decides whether a completed turn is answered now"),
         "words": Feature(
             "a manual commit gets its whole transcript, and no word comes twice", essential=True
         ),

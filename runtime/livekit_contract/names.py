@@ -77,14 +77,6 @@ ORDERS = (
     ),
     Order(
         _ACTIVITY,
-        "on_end_of_turn",
-        ("_scheduling_paused", "min_words", "backchannel_over_agent"),
-        ("_cancel_false_interruption_timer", "_user_turn_completed_task"),
-        "LiveKit must check a commit, and do nothing else, before the flow is asked",
-        "commits",
-    ),
-    Order(
-        _ACTIVITY,
         "_pipeline_reply_task_impl",
         ("function_tools_executed",),
         ("_tool_items_added",),

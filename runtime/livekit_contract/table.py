@@ -54,16 +54,9 @@ voice.agent_activity:AgentActivity attribute:
 voice.agent_activity:AgentActivity property:
   preemptive_generation_opts | the limits of preemptive generation in a state
 
-[commits]
-voice.agent_activity:AgentActivity method:
-  _cancel_false_interruption_timer(self) | LiveKit calls this after its checks of a commit
-
 [words]
-voice.agent_activity:AgentActivity method:
-  on_user_turn_exceeded(self ev) | the agent interrupts the user: the transcript so far is one turn
 voice.audio_recognition:AudioRecognition method:
   _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
-  _clear_user_turn(self) | a commit is cleared together with its transcript
   _process_stt_event(self ev) | a transcript that a commit has taken does not come again
   _push_audio(self frame ...) | whether the STT gets the audio, or silence in its place
   _commit_user_turn(self ...) | a commit that waits for a transcript is cleared, too

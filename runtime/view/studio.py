@@ -91,15 +91,15 @@ class FlowStudio:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         from .server import events
 
-        return await events(request, self._messages())
+        return await events(request, self._told())
 
-    async def _messages(self) -> AsyncGenerator[dict[str, Any]]:
-        sent = None
+    async def _told(self) -> AsyncGenerator[dict[str, Any]]:
+        told = None
         while True:
             changed = self._changed
-            if sent is not self._file.data:
-                sent = self._file.data
-                yield {"flow": sent}
+            if told is not self._file.data:
+                told = self._file.data
+                yield {"flow": told}
             try:
                 async with asyncio.timeout(_BEAT):
                     await changed.wait()

@@ -14,7 +14,7 @@ from command import run as command_run
 
 from turnfsm.runtime.livekit_contract.elsewhere import interpreter_with
 
-RENAMED = "_cancel_false_interruption_timer"
+RENAMED = "_disable_vad_interruption_soon"
 
 
 run = partial(command_run, "livekit")
@@ -65,7 +65,7 @@ def test_a_wheel_is_looked_at(renamed: str, capsys: pytest.CaptureFixture[str]) 
     assert run(renamed) == 1
     printed = capsys.readouterr().out
     assert printed.startswith("livekit-agents 1.8.99: ")
-    assert "lost: the flow decides whether a completed turn is answered now (commits)" in printed
+    assert "lost: LiveKit's turn detection knows when audio is paused (turn_detection)" in printed
     assert f"  - the method AgentActivity.{RENAMED} is missing" in printed
     assert livekit.agents.__version__ != "1.8.99"
 

@@ -24,7 +24,7 @@ SCENARIOS = {
     "GovernedActivity._interrupt_by_audio_activity": "S3",
     "GovernedActivity._pause_enabled": "S3",
     "GovernedActivity.on_end_of_turn": "S6",
-    "GovernedActivity._cancel_false_interruption_timer": "S6",
+    "GovernedActivity._create_speech_task": "S6",
     "GovernedActivity._pause_scheduling_task": "S5-task",
     "GovernedRecognition._run_eou_detection": "S13",
     "GovernedRecognition._end_of_turn_task": "S13",

@@ -86,21 +86,18 @@ def _handoffs(facts: Facts) -> list[float]:
 
 def _record_out_of_order(facts: Facts) -> Found:
     """The next request is in the conversation before the text that was heard until then."""
-    stopped: float | None = None
+    cut: float | None = None
     asked: float | None = None
     for event in facts.recording.events:
         if event.name == "playback_finished" and event.fields.get("interrupted"):
-            stopped, asked = event.t, None
-        elif event.name == "conversation_item_added" and stopped is not None:
+            cut, asked = event.t, None
+        elif event.name == "conversation_item_added" and cut is not None:
             if event.text("role") == "user":
                 asked = event.t
             elif event.text("role") == "assistant":
                 if asked is not None and event.fields.get("interrupted"):
-                    yield (
-                        stopped,
-                        "the request to the model lacks what the user had heard until then",
-                    )
-                stopped = asked = None
+                    yield cut, "the request to the model lacks what the user had heard until then"
+                cut = asked = None
 
 
 def _wrong_state(facts: Facts) -> Found:

@@ -22,6 +22,7 @@ from turnfsm.runtime.conversation.ports import Phase
 from .answering import let_tools_end
 from .conversation import results_in
 from .history import conversation_of
+from .leaving import ANSWERING
 from .overlap import VERDICTS
 from .producing import ProducingActivity
 from .speech import UNKNOWN, govern
@@ -131,8 +132,8 @@ class GovernedActivity(ProducingActivity):
             raise _GatesPassed
         return False  # the flow decides on a pause; LiveKit never pauses by itself
 
-    # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
-    # timer of a false interruption once they have let the commit through
+    # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it creates the
+    # task that answers the turn once they have let the commit through
 
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
@@ -196,19 +197,25 @@ class GovernedActivity(ProducingActivity):
             self._conductor.commits.handoff_seen(asyncio.current_task())
         return handoff
 
-    def _cancel_false_interruption_timer(self) -> None:
-        super()._cancel_false_interruption_timer()
-        info, self._deciding = self._deciding, None
-        if info is None:
-            return
+    def _create_speech_task(self, coro: Any, **how: Any) -> asyncio.Task[Any]:
+        info = self._deciding if how.get("name") == ANSWERING else None
+        if info is not None and not (info.skip_reply or self._may_answer(info)):
+            coro.close()
+            info.user_turn_span_adopted = False  # no task ends it
+            raise _CommitRefused
+        return super()._create_speech_task(coro, **how)
+
+    def _may_answer(self, info: Any) -> bool:
+        if self._rt_turn_detection_enabled:
+            return True  # the model answers by itself
         if not self._take_out_what_the_agent_cut_into(info):
-            raise _CommitRefused
-        if not self._conductor.commits.may_commit(
+            return False
+        may = self._conductor.commits.may_commit(
             self.label, info, empty_transcript=self._empty_transcript(info)
-        ):
-            if self._conductor.commits.was_yes(info):
-                cast(Any, self.session).add_words(info)
-            raise _CommitRefused
+        )
+        if not may and self._conductor.commits.was_yes(info):
+            cast(Any, self.session).add_words(info)
+        return may
 
     def _empty_transcript(self, info: Any) -> bool:
         # Without an STT the agent's own nodes may hear the audio.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -174,8 +175,13 @@ class HearingActivity(ArrivingActivity):
         finally:
             options["discard_audio_if_uninterruptible"] = discards
 
-    def cleared(self, words: str) -> None:
-        """The application has cleared the user's turn, whose uncommitted transcript this was."""
+    @contextlib.contextmanager
+    def clearing(self) -> Iterator[None]:
+        """Meanwhile the application clears the user's turn."""
+        recognition, words = self._audio_recognition, self.uncommitted_words
+        if isinstance(recognition, GovernedRecognition):
+            recognition.clears()
+        yield
         if words:  # otherwise the speculative reply answers a turn that is committed
             self._cancel_preemptive_generation()  # it answers these, perhaps after earlier text
         self._conductor.expecting.cleared()

@@ -25,7 +25,7 @@ from turnfsm.runtime.conversation.waits import LongWait, Waiting
 from .realtime import Handler, RealtimeActivity
 from .speech import GovernedHandle, govern, running_for
 
-__all__ = ["LeavingActivity"]
+__all__ = ["ANSWERING", "LeavingActivity"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -33,11 +33,11 @@ UNKNOWN = ""
 """Speech whose message the model has not reported yet."""
 
 _ENTERING = "AgentTask_on_enter"
-_ANSWERING = "AgentActivity._user_turn_completed_task"
+ANSWERING = "AgentActivity._user_turn_completed_task"
 _HOOKS = {
     _ENTERING: "on_enter",
     "AgentTask_on_exit": "on_exit",
-    _ANSWERING: "on_user_turn_completed",
+    ANSWERING: "on_user_turn_completed",
 }
 """LiveKit's name of the task that runs a hook of the application."""
 
@@ -69,7 +69,7 @@ class LeavingActivity(RealtimeActivity):
         if name == _ENTERING:
             self._entering = task
             task.add_done_callback(self._entered)
-        elif name == _ANSWERING:
+        elif name == ANSWERING:
             self._answer_task = task
         return task
 

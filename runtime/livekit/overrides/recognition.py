@@ -191,11 +191,11 @@ class GovernedRecognition(AudioRecognition):
             self._confidence = ev.alternatives[0].confidence
         super()._process_stt_event(self.segment.without_taken(ev))
 
-    def _clear_user_turn(self) -> None:
+    def clears(self) -> None:
+        """The transcript is about to be cleared. LiveKit then begins another stream."""
         self._cancel_commit()
         self._end_wait_for_words()
-        super()._clear_user_turn()
-        self.segment = Segment()  # LiveKit begins another stream
+        self.segment = Segment()
 
     def _end_wait_for_words(self) -> bool:
         # A commit that still waits for a transcript would end the next turn.

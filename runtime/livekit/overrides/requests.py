@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import Any
 
 from livekit.agents import llm
@@ -20,9 +19,6 @@ from .projected import send, shared
 from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of_call
 
 __all__ = ["RequestingActivity"]
-
-_CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
-"""What the user had said when the agent interrupted them; set in the task that does so."""
 
 
 class RequestingActivity(HearingActivity):
@@ -44,9 +40,6 @@ class RequestingActivity(HearingActivity):
         self, handle: SpeechHandle, asked: llm.ChatMessage | None, own: object
     ) -> bool:
         """Wait until the model may be asked to reply: to a message, or with instructions."""
-        said = _CUT_INTO.get()
-        if said and asked is not None and asked.text_content == said:
-            self._cut_in = handle, said
         if self._conductor.tools.any_runs:
             await let_tools_end()
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
@@ -148,12 +141,15 @@ class RequestingActivity(HearingActivity):
     # The agent interrupts the user (`user_turn_limit`) with a reply to what they have said so far.
     # The turn that is committed afterwards begins with the same text.
 
-    def on_user_turn_exceeded(self, ev: Any) -> None:
-        token = _CUT_INTO.set(ev.transcript)
-        try:
-            super().on_user_turn_exceeded(ev)
-        finally:
-            _CUT_INTO.reset(token)
+    def _generate_reply(self, **request: Any) -> SpeechHandle:
+        handle, asked = super()._generate_reply(**request), request.get("user_message") or None
+        limits = self.session.options.turn_handling["user_turn_limit"].values()
+        if any(limits) and asked is not None and handle.scheduled:
+            said, words = asked.text_content, self.uncommitted_words
+            commits = self._conductor.turns.answered_by(asyncio.current_task()) is not None
+            if said and not commits and f"{words} ".startswith(f"{said} "):
+                self._cut_in = handle, said
+        return handle
 
     def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
         """Whether an unanswered part is left."""

@@ -278,10 +278,8 @@ class GovernedSession(AgentSession[Userdata_T]):
     def clear_user_turn(self) -> None:
         """As `AgentSession.clear_user_turn`."""
         activity = self.activity
-        words = activity.uncommitted_words if activity is not None else ""
-        super().clear_user_turn()
-        if activity is not None:
-            activity.cleared(words)
+        with activity.clearing() if activity is not None else contextlib.nullcontext():
+            super().clear_user_turn()
 
     def commit_user_turn(
         self,
