@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar, cast, get_args
 
@@ -13,15 +14,16 @@ from turnfsm.runtime.cut_off_call import CutOffCall
 
 __all__ = [
     "check_arguments",
-    "check_confirmed_tools",
+    "check_names",
     "is_once",
-    "misspelt_tools",
     "on_interruption",
     "once",
     "policy_of",
     "recover_of",
     "recover_with",
 ]
+
+logger = logging.getLogger("turnfsm")
 
 Tool = TypeVar("Tool")
 
@@ -182,21 +184,21 @@ def check_arguments(flow: Flow, tool: str, parameters: Collection[str]) -> None:
             raise FlowError(at.render(), [at])
 
 
-def check_confirmed_tools(flow: Flow, known: Iterable[str]) -> None:
-    """Check the names of the tools that the user is asked about: a call of a misspelt one would run
-    without a yes.
+def check_names(flow: Flow, known: Collection[str]) -> None:
+    """Check the names of the tools in the flow. A misspelt one is logged as a warning.
 
-    A name that resembles no tool is accepted: a later agent may have that tool. So is one that the
-    flow declares with `later`.
+    A name that resembles no tool is accepted: a later agent may have that tool.
 
     Args:
         flow: The flow.
         known: The names of all tools so far.
 
     Raises:
-        FlowError: A name is probably misspelt. The error has the place in the file.
+        FlowError: The user is asked about a tool whose name is probably misspelt, and which the
+            flow does not declare with `later`: its call would run without a yes. The error has the
+            place in the file.
     """
-    for tool, meant in misspelt_tools(flow.tools.confirm, known, alike=_ONE_LETTER):
+    for tool, meant in _misspelt(flow.tools.confirm, known, alike=_ONE_LETTER):
         if meant in flow.tools.confirm or flow.tools.confirm[tool].later:
             continue  # a later agent has the tool
         message = f"no agent has the tool {quoted(tool)}, so it runs without a question"
@@ -208,18 +210,21 @@ def check_confirmed_tools(flow: Flow, known: Iterable[str]) -> None:
             raise FlowError(f"{message}; {remedy}")
         at = flow.source.at_key(("tools", "confirm", tool), message, remedy, code="unknown-tool")
         raise FlowError(at.render(), [at])
+    for name, meant in _misspelt(flow.named_tools, known):
+        logger.warning(
+            "the flow names the tool %r, which no agent has so far; did you mean %r? Tools that an "
+            "agent gets later are not known yet",
+            name,
+            meant,
+        )
 
 
-def misspelt_tools(
-    tools: Iterable[str], known: Iterable[str], *, alike: float = 0.6
+def _misspelt(
+    tools: Iterable[str], known: Collection[str], *, alike: float = 0.6
 ) -> Iterator[tuple[str, str]]:
-    """The tool names in the flow that look misspelt, each with the name that was probably meant.
-
-    A name that resembles no tool is not reported: a later agent may have that tool.
-    """
-    names = set(known)
+    """The names that look misspelt, each with the name that was probably meant."""
     for name in tools:
-        if name not in names and (meant := closest(name, names, alike=alike)):
+        if name not in known and (meant := closest(name, known, alike=alike)):
             yield name, meant
 
 

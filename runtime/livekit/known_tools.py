@@ -12,11 +12,7 @@ from livekit.agents.llm.utils import build_legacy_openai_schema
 
 from turnfsm.fsm import HostError
 from turnfsm.fsm.flow import Flow
-from turnfsm.runtime.conversation.policies import (
-    check_arguments,
-    check_confirmed_tools,
-    misspelt_tools,
-)
+from turnfsm.runtime.conversation.policies import check_arguments, check_names
 
 __all__ = ["check_arguments_of", "check_names_of_tools", "parameters_of"]
 
@@ -39,14 +35,7 @@ def check_names_of_tools(flow: Flow, given: Iterable[Any]) -> None:
     if not flow.named_tools:
         return  # skip the search through all agent classes
     known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
-    check_confirmed_tools(flow, known)
-    for name, meant in misspelt_tools(flow.named_tools, known):
-        logger.warning(
-            "the flow names the tool %r, which neither the session nor any class of agents has; "
-            "did you mean %r? Tools that an agent gets later are not known yet",
-            name,
-            meant,
-        )
+    check_names(flow, known)
 
 
 def check_arguments_of(flow: Flow, given: Iterable[Any]) -> None:

@@ -35,6 +35,7 @@ from turnfsm.runtime.host.turns import Turn
 
 from .calls import PipecatCalls
 from .failures import failure_of
+from .functions import Functions
 from .hearing import Hearing
 from .output import Tap
 from .requests import Names, request, text_of
@@ -101,6 +102,7 @@ class PipecatAgent(Host):
         self._take, self._on_report = take, on_report
         self.names = Names()
         self.calls = PipecatCalls(self, lambda: self.asked_for)
+        self.functions = Functions(self.calls)
         self._noted: set[str] = set()
         self.speculation = Speculation(lambda frame: self.push(frame))
         self._begun = ""  # the latest step that has produced something
@@ -145,6 +147,7 @@ class PipecatAgent(Host):
         if reply.text is None:
             if reply.instructions is None:
                 self.conductor.speech.response_awaited(reply)
+            self.functions.advertised(reply.of)
             calls = self.calls.open.values()
             context = request(reply, self.conductor, self.names, calls)
             if not await self.speculation.answers(reply, context):

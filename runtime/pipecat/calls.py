@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from pipecat.frames.frames import (
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.utils.errors import ErrorCategory
 
+from turnfsm.fsm import TurnfsmError
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.host.calls import CallHost, Calls, OpenCall
 from turnfsm.runtime.host.reply import Reply
@@ -36,10 +38,7 @@ UNKNOWN = (
     "the handler that runs for the call of %s is not governed: register it with "
     "governor.register_function(llm, %r, ...), and with nothing else%s"
 )
-REPLACED = (
-    "; what was registered so was replaced by a later llm.register_function, by a handler in its "
-    "FunctionSchema, or by a direct function"
-)
+REPLACED = "; what was registered so was replaced by a later llm.register_function"
 
 RETURNED = (
     "the handler of %s (%s) has returned without calling result_callback; until something calls "
@@ -50,6 +49,8 @@ FAILED = "The function `{name}` failed and returned no result."
 """Pipecat's own text, as the next one."""
 
 TIMED_OUT = "CANCELLED"
+
+_running: ContextVar[str | None] = ContextVar("turnfsm_call", default=None)
 
 
 @attrs.define
@@ -96,6 +97,20 @@ class PipecatCalls(Calls):
         self.host.conductor.speech.response_over(reply)
         self.add(id, name, json.dumps(dict(arguments)), reply)
 
+    def running(self, params: FunctionCallParams | None) -> str:
+        """The id of the call that a function was called with, by default of the one that runs here.
+
+        Raises:
+            TurnfsmError: There is none.
+        """
+        id = _running.get() if params is None else params.tool_call_id
+        if id is None:
+            raise TurnfsmError(
+                "no call runs here; use this in a function that the model calls, or pass the "
+                "FunctionCallParams that it was called with"
+            )
+        return id
+
     def governed(self, name: str | None, handler: Handler, tool: object, limit: float) -> Handler:
         """The wrapped handler for Pipecat.
 
@@ -118,7 +133,12 @@ class PipecatCalls(Calls):
                 # the application's own context, not a copy
                 context = call.reply.of if asks else params.context
                 own = replace(params, result_callback=give, context=context)
-                await self.run(call, partial(handler, own), limit)
+
+                async def work() -> None:
+                    _running.set(call.id)
+                    await handler(own)
+
+                await self.run(call, work, limit)
                 if not call.ended:
                     logger.warning(RETURNED, call.name, call.id)
 

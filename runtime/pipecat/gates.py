@@ -88,6 +88,7 @@ class AskGate(Gate):
     def passes(self, frame: Frame, *, down: bool) -> bool:
         match frame:
             case LLMContextFrame(speculation=True) if down:
+                self._agent.functions.advertised(frame.context)
                 self._agent.speculation.sent(frame.context)
             case UserStoppedSpeakingFrame() if down:
                 return not self._agent.speculation.holds(frame)

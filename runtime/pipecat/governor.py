@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.processors.aggregators.llm_response_universal import (
@@ -20,9 +19,8 @@ from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
-from turnfsm.fsm import Flow, HostError, TurnfsmError, load_flow
+from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
-from turnfsm.runtime.conversation.policies import on_interruption
 from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
@@ -185,7 +183,7 @@ class TurnGovernor:
                 self._once("model")
                 for llm in one.llms if isinstance(one, LLMSwitcher) else [one]:
                     refuse_realtime(llm)
-                    self._check_confirmed(llm)
+                    agent.functions.check_model(llm)
                 out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
@@ -197,16 +195,6 @@ class TurnGovernor:
         check_order(out)
         check_parts(self._flow, self._governed)
         return out
-
-    def _check_confirmed(self, llm: LLMService[Any]) -> None:
-        registered = self._session.agent.calls.tools
-        for name in self._flow.tools.confirm:
-            if llm.has_function(name) and not registered.keys() & {name, None}:
-                raise HostError(
-                    f"flow {self._flow.name!r} asks the user before {name} runs, which was "
-                    "registered with the LLM service and does not wait for a yes; register it with "
-                    f"governor.register_function(llm, {name!r}, ...)"
-                )
 
     def register_function(
         self,
@@ -227,24 +215,28 @@ class TurnGovernor:
                 flow or the decorator `on_interruption` decides.
             timeout_secs: Seconds after which a call is cancelled, and the model is told.
         """
-        tool: object = handler
-        if cancel_on_interruption is not None:
-            policy: Literal["cancel", "detach"] = "cancel" if cancel_on_interruption else "detach"
-            tool = on_interruption(policy)(partial(handler))
-        wrapped = self._session.agent.calls.governed(name, handler, tool, timeout_secs or 0.0)
-        llm.register_function(name, wrapped, cancel_on_interruption=False)
+        wrapped = self._session.agent.functions.governed(
+            name,
+            handler,
+            handler,
+            cancel_on_interruption=cancel_on_interruption,
+            timeout_secs=timeout_secs,
+        )
+        llm.register_function(name, wrapped)
 
-    async def commit_point(self, call: FunctionCallParams) -> None:
+    async def commit_point(self, call: FunctionCallParams | None = None) -> None:
         """Call this in a tool right before a side effect. It raises if the user has objected.
 
         If the user is speaking, it waits until it is known whether they object.
 
         Args:
-            call: The tool's parameter.
+            call: The tool's parameter. By default the call that runs here: a function of Pipecat
+                Flows does not get it.
 
         Raises:
             SpeechInterrupted: The user has objected, or the application has interrupted the turn.
                 If the tool does not catch it, its message becomes the result.
+            TurnfsmError: No governed call runs here.
 
         Example::
 
@@ -252,17 +244,19 @@ class TurnGovernor:
                 await governor.commit_point(call)
                 await call.result_callback(await book(**call.arguments))
         """
-        await self._session.agent.calls.commit_point(call.tool_call_id)
+        calls = self._session.agent.calls
+        await calls.commit_point(calls.running(call))
 
-    def call_key(self, call: FunctionCallParams) -> str:
+    def call_key(self, call: FunctionCallParams | None = None) -> str:
         """The key of a call, unique over all conversations of a store.
 
         Pass it to a service as its idempotency key. After a crash `recover_with` gets the same key.
 
         Args:
-            call: What the tool was called with.
+            call: As in `commit_point`.
         """
-        return self._session.agent.calls.key(call.tool_call_id)
+        calls = self._session.agent.calls
+        return calls.key(calls.running(call))
 
     # -- the conversation
 

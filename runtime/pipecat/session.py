@@ -99,6 +99,7 @@ class PipecatSession(PipecatBackchannels):
             StoreError: As `restore`.
         """
         agent, keeping = self.agent, self.keeping
+        agent.functions.begin(agent.context)
         if keeping is None:
             agent.begin(0)
             return

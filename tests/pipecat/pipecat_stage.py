@@ -3,8 +3,11 @@
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from pipecat.adapters.llm.schemas.direct_function import tool_options
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.pipeline.pipeline import Pipeline
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
 from turnfsm.runtime.testing import pipecat as kit
@@ -20,6 +23,8 @@ class Stage(kit.Stage):
     Args:
         mutes: The application's mute strategies.
         idle: Pipecat's `user_idle_timeout`.
+        source: How the application gives Pipecat its tools: with `register_function`, in a
+            `FunctionSchema` with a handler, or as direct functions.
 
     Attributes:
         schedule: The seed of the order in which tasks run that are ready at the same time; None for
@@ -33,8 +38,10 @@ class Stage(kit.Stage):
         *args: Any,
         mutes: Sequence[BaseUserMuteStrategy] = (),
         idle: float = 0.0,
+        source: Literal["registered", "schema", "direct"] = "registered",
         **options: Any,
     ) -> None:
+        self._source = source
         user = {"user_mute_strategies": list(mutes), "user_idle_timeout": idle}
         super().__init__(*args, user=lambda: user, **options)
 
@@ -47,6 +54,32 @@ class Stage(kit.Stage):
         )
         assert self.orphans == ()
         return self
+
+    def _pipeline(self) -> Pipeline:
+        if self._source == "registered":
+            return super()._pipeline()
+        tools, self._tools = self._tools, {}
+        pipeline = super()._pipeline()
+        self.context.set_tools([self._advertised(name, tool) for name, tool in tools.items()])
+        return pipeline
+
+    def _advertised(self, name: str, tool: kit.Tool) -> Any:
+        handler = self._handler(name, tool)
+
+        async def schema(params: Any) -> None:
+            await handler(params)
+
+        async def direct(params: Any, amount: int = 0, **others: str) -> None:
+            await handler(params)
+
+        direct.__name__ = name
+        own = tool.mark(schema if self._source == "schema" else direct)
+        if tool.options:
+            own = tool_options(**tool.options)(own)
+        if self._source == "direct":
+            return own
+        amount = {"amount": {"type": "integer"}}
+        return FunctionSchema(name, "A tool.", amount, [], handler=own)
 
     @property
     def heard(self) -> str:

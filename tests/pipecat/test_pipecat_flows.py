@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("pipecat.flows", reason="Pipecat is not installed; `make pipecat` installs it")
 
+from flow_text import parsed
 from pipecat.flows import (
     ContextStrategy,
     ContextStrategyConfig,
@@ -15,7 +16,7 @@ from pipecat.flows import (
 )
 from pipecat_stage import Stage
 
-from turnfsm.runtime.testing.pipecat import Messages, Says, said, shows
+from turnfsm.runtime.testing.pipecat import Messages, Says, Script, said, shows
 
 ANSWER = "Is that all or would you like a drink with it?"
 
@@ -40,13 +41,83 @@ async def _pick(arguments: dict[str, Any], manager: FlowManager) -> Any:
     return {"picked": arguments["size"]}, _node("confirm", "Ask whether that is all.")
 
 
-PICK = FlowsFunctionSchema(
-    name="pick",
-    description="Pick a size.",
-    properties={"size": {"type": "string"}},
-    required=["size"],
-    handler=_pick,
-)
+def _play(more: str, script: Script, pick: Any = _pick) -> Stage:
+    """The caller says the size at 4 s, and the function runs from about 5.9 s on."""
+
+    async def play(stage: Stage) -> None:
+        manager = FlowManager(worker=stage.worker, llm=stage.model, context_aggregator=stage.pair)
+        await manager.initialize(_node("start", "Ask for the size.", _function(pick, stage)))
+        await stage.until(4.0)
+        await stage.says("large")
+        await script(stage)
+
+    flow = parsed(f"flow: shop\nextends: turn\n{more}")
+    return Stage(_model, flow=flow, proof="off").play(play, seconds=40.0)
+
+
+def _function(pick: Any, stage: Stage) -> FlowsFunctionSchema:
+    async def handler(arguments: dict[str, Any], manager: FlowManager) -> Any:
+        if pick is _commits:
+            return await _commits(arguments, stage)
+        return await pick(arguments, manager)
+
+    return FlowsFunctionSchema(
+        name="pick",
+        description="Pick a size.",
+        properties={"size": {"type": "string"}},
+        required=["size"],
+        handler=handler,
+    )
+
+
+async def _commits(arguments: dict[str, Any], stage: Stage) -> Any:
+    assert stage.governor is not None
+    await asyncio.sleep(1.0)
+    await stage.governor.commit_point()
+    return {"picked": arguments["size"]}, None
+
+
+CONFIRM = "tools: {confirm: {pick: {say: 'Really {size}?'}}}\n"
+
+
+@pytest.mark.parametrize(("answer", "picked"), [("yes", True), ("no", False)])
+def test_a_function_of_a_node_waits_for_a_yes(answer: str, picked: bool) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.until(10.0)
+        await stage.says(answer)
+
+    stage = _play(CONFIRM, script)
+    assert "Really large?" in stage.heard
+    assert (ANSWER in stage.heard) == picked
+
+
+@pytest.mark.parametrize(("policy", "cancelled"), [("cancel", True), ("detach", False)])
+def test_the_flow_names_the_policy_of_a_function_of_a_node(policy: str, cancelled: bool) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.until(6.0)
+        await stage.says("no thanks", 0.5)
+
+    async def slow(arguments: dict[str, Any], manager: FlowManager) -> Any:
+        await asyncio.sleep(3.0)
+        return await _pick(arguments, manager)
+
+    stage = _play(f"tools: {{by_name: {{pick: {policy}}}}}\n", script, slow)
+    assert shows(stage.context.messages, "cancelled: its turn was interrupted") == cancelled
+    assert shows(stage.context.messages, "picked") != cancelled
+    assert stage.governor is not None
+    (call,) = stage.governor.ledger
+    assert call.name == "pick"
+
+
+def test_a_function_of_a_node_has_a_commit_point() -> None:
+    """It is not called with the `FunctionCallParams`."""
+
+    async def script(stage: Stage) -> None:
+        await stage.until(6.0)
+        await stage.says("no leave it", 0.6)
+
+    stage = _play("", script, _commits)
+    assert shows(stage.context.messages, "nothing was done")
 
 
 @pytest.mark.parametrize("strategy", [ContextStrategy.APPEND, ContextStrategy.RESET])
@@ -54,8 +125,7 @@ PICK = FlowsFunctionSchema(
 def test_nodes_change_and_a_cough_ends_neither_a_function_nor_an_answer(
     cough: float | None, strategy: ContextStrategy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A warning names the function, which the flow does not know of. A turn that is answered only
-    after its result counts as silent."""
+    """A turn that is answered only after its result counts as silent."""
     nodes = []
 
     async def script(stage: Stage) -> None:
@@ -65,7 +135,7 @@ def test_nodes_change_and_a_cough_ends_neither_a_function_nor_an_answer(
             context_aggregator=stage.pair,
             context_strategy=ContextStrategyConfig(strategy=strategy),
         )
-        await manager.initialize(_node("start", "Ask for the size.", PICK))
+        await manager.initialize(_node("start", "Ask for the size.", _function(_pick, stage)))
         await stage.until(4.0)
         await stage.says("large")
         if cough is not None:
@@ -80,4 +150,4 @@ def test_nodes_change_and_a_cough_ends_neither_a_function_nor_an_answer(
     assert stage.heard == f"Which size? {ANSWER} Goodbye."
     assert ("paused" in stage.states) == (cough == 8.5)
     assert stage.user_turns == {"silent": 1, "replied": 1}
-    assert "register it with governor.register_function(llm, 'pick', ...)" in caplog.text
+    assert "governor.register_function" not in caplog.text

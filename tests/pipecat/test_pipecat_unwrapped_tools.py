@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
+from flow_text import parsed
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
-from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat_stage import Stage
@@ -78,23 +78,6 @@ def test_the_requests_and_what_is_heard_are_the_same_as_with_a_governed_function
     assert alone.user_turns == governed.user_turns
 
 
-def _also_in_the_schema(stage: Stage) -> None:
-    schema = FunctionSchema("book", "Book.", {"time": {"type": "string"}}, ["time"], handler=_book)
-    stage.context.set_tools(ToolsSchema(standard_tools=[schema]))
-
-
-def _also_as_a_direct_function(stage: Stage) -> None:
-    async def book(params: FunctionCallParams, time: str) -> None:
-        """Book a slot.
-
-        Args:
-            time: When.
-        """
-        await _book(params)
-
-    stage.context.set_tools(ToolsSchema(standard_tools=[book]))
-
-
 def _later_at_the_model(stage: Stage) -> None:
     stage.model.register_function("book", _book)
 
@@ -103,22 +86,9 @@ def _later_and_asynchronous(stage: Stage) -> None:
     stage.model.register_function("book", _book, cancel_on_interruption=False)
 
 
-@pytest.mark.parametrize(
-    ("late", "name", "replaced"),
-    [
-        (_later_at_the_model, "book", True),
-        (_later_and_asynchronous, "book", True),
-        (_also_in_the_schema, "other", False),
-        (_also_as_a_direct_function, "other", False),
-        (_also_in_the_schema, None, True),
-        (_also_as_a_direct_function, None, True),
-    ],
-)
+@pytest.mark.parametrize("late", [_later_at_the_model, _later_and_asynchronous])
 def test_a_warning_says_that_another_handler_runs_than_the_governed_one(
-    late: Callable[[Stage], None],
-    name: str | None,
-    replaced: bool,
-    caplog: pytest.LogCaptureFixture,
+    late: Callable[[Stage], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def script(stage: Stage) -> None:
         late(stage)
@@ -126,10 +96,78 @@ def test_a_warning_says_that_another_handler_runs_than_the_governed_one(
         await stage.until(3.2)
         await stage.coughs()
 
-    stage = Stage(_model, {name: Tool(1.0)}).play(script, seconds=20.0)
+    stage = Stage(_model, {"book": Tool(1.0)}).play(script, seconds=20.0)
     assert stage.heard == f"{PREAMBLE} It is booked."
     assert "governor.register_function(llm, 'book', ...)" in caplog.text
-    assert ("was replaced by a later llm.register_function" in caplog.text) == replaced
+    assert "was replaced by a later llm.register_function" in caplog.text
+
+
+def _schema(name: str = "book") -> FunctionSchema:
+    return FunctionSchema(name, "Book.", {"time": {"type": "string"}}, ["time"])
+
+
+def test_the_start_warns_of_a_function_that_the_flow_cannot_govern(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script(stage: Stage) -> None:
+        await asyncio.sleep(0)
+
+    def around(parts: Parts) -> Parts:
+        parts[2].register_function("book", _book)
+        stage.context.set_tools([_schema()])
+        return parts
+
+    stage = Stage(_model, around=around)
+    stage.play(script, seconds=1.0)
+    assert "book is registered with the LLM service" in caplog.text
+    assert "governor.register_function(llm, 'book', ...)" in caplog.text
+
+
+CONFIRM = "flow: f\nextends: turn\ntools: {confirm: {%s: {say: 'Book %s?'}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "registers", "message"),
+    [
+        (CONFIRM % ("book", "{time}"), True, "does not wait for a yes"),
+        (CONFIRM % ("bok", "it"), False, "did you mean 'book'"),
+        (CONFIRM % ("book", "{tme}"), False, "book has no parameter 'tme'"),
+    ],
+)
+def test_a_pipeline_whose_functions_do_not_fit_the_flow_ends_at_its_start(
+    confirmed: str, registers: bool, message: str
+) -> None:
+    """Functions may be registered, and given to the context, up to the start."""
+
+    async def script(stage: Stage) -> None:
+        await asyncio.sleep(0)
+
+    def around(parts: Parts) -> Parts:
+        stage.context.set_tools([_schema()])
+        return parts
+
+    def pipeline() -> Any:
+        made = make()
+        if registers:
+            stage.model.register_function("book", _book)
+        return made
+
+    stage = Stage(_model, around=around, flow=parsed(confirmed), proof="off")
+    make, stage._pipeline = stage._pipeline, pipeline  # type: ignore[method-assign]
+    stage.play(script, seconds=1.0)
+    assert message in " ".join(stage.errors)
+
+
+def test_a_name_of_the_flow_that_resembles_a_function_gets_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script(stage: Stage) -> None:
+        await asyncio.sleep(0)
+
+    flow = parsed("flow: f\nextends: turn\ntools: {by_name: {bok: hold}}\n")
+    Stage(_model, {"book": Tool(1.0)}, flow=flow).play(script, seconds=1.0)
+    assert "the flow names the tool 'bok'" in caplog.text
+    assert "did you mean 'book'" in caplog.text
 
 
 def test_a_governed_function_gets_no_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,169 @@
+"""The functions of the application: their marks, their options, and those that come with the tools
+of a context."""
+
+from __future__ import annotations
+
+import logging
+from functools import update_wrapper
+from types import SimpleNamespace
+from typing import Any
+
+from pipecat.adapters.llm.schemas.direct_function import DirectFunctionWrapper, tool_options
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.processors.aggregators.llm_context import LLMContext, is_given
+from pipecat.services.llm_service import FunctionCallParams, LLMService
+
+from turnfsm.fsm import Flow, HostError
+from turnfsm.runtime.conversation.policies import check_arguments, check_names, on_interruption
+
+from .calls import Handler, PipecatCalls
+
+__all__ = ["Functions"]
+
+logger = logging.getLogger("turnfsm")
+
+ESCAPES = (
+    "%s is registered with the LLM service, so no policy of the flow holds for its calls; register "
+    "it with governor.register_function(llm, %r, ...), or give it only to LLMContext(tools=...)"
+)
+
+OPTIONS = ("cancel_on_interruption", "timeout_secs", "cancellable_by_llm")
+
+
+class Functions:
+    """The functions that the model may call. Each runs as a call that the flow governs.
+
+    Args:
+        calls: The tool calls of the conversation.
+    """
+
+    def __init__(self, calls: PipecatCalls) -> None:
+        self._calls = calls
+        self._advertised: dict[str, tuple[object, Handler]] = {}
+        self._models: list[LLMService[Any]] = []
+
+    def governed(
+        self,
+        name: str | None,
+        handler: Handler,
+        own: object,
+        *,
+        cancel_on_interruption: bool | None = None,
+        timeout_secs: float | None = None,
+    ) -> Handler:
+        """Return the handler to give to Pipecat.
+
+        Args:
+            name: The function's name; None for the catch-all handler.
+            own: The function of the application, which may have marks and `tool_options`. What is
+                given here comes before its marks, and those come before its options.
+        """
+        marks, options = SimpleNamespace(), _options(own)
+        if options.get("cancel_on_interruption") is False:
+            on_interruption("detach")(marks)
+        vars(marks).update(_attributes(own))
+        if cancel_on_interruption is not None:
+            on_interruption("cancel" if cancel_on_interruption else "detach")(marks)
+        limit = timeout_secs or options.get("timeout_secs") or 0.0
+        wrapped = self._calls.governed(name, handler, marks, limit)
+        vars(wrapped).update(_attributes(own))
+        # Pipecat must not cancel it; the model may if the application says so
+        by_model = bool(options.get("cancellable_by_llm"))
+        made: Handler = tool_options(cancel_on_interruption=False, cancellable_by_llm=by_model)(
+            wrapped
+        )
+        return made
+
+    def check_model(self, llm: LLMService[Any]) -> None:
+        """Check what is registered with an LLM service so far; `begin` does it again.
+
+        Raises:
+            HostError: The user is asked before a function runs, which does not wait for a yes.
+        """
+        self._models.append(llm)
+        for name in self._flow.tools.confirm:
+            if self._escapes(name):
+                raise HostError(
+                    f"flow {self._flow.name!r} asks the user before {name} runs, which was "
+                    "registered with the LLM service and does not wait for a yes; register it with "
+                    f"governor.register_function(llm, {name!r}, ...)"
+                )
+
+    def begin(self, context: LLMContext) -> None:
+        """The pipeline starts with this context: check its functions, and what the flow says of
+        them.
+
+        Raises:
+            FlowError: The flow misspells a function that needs a yes, or names a parameter that a
+                function does not have.
+            HostError: As `check_model`.
+        """
+        for llm in self._models[:]:
+            self.check_model(llm)
+        schemas = context.tools.standard_tools if is_given(context.tools) else []
+        for one in schemas:
+            check_arguments(self._flow, one.name, one.properties)
+            if self._escapes(one.name):
+                logger.warning(ESCAPES, one.name, one.name)
+        self.advertised(context)
+        names = {one.name for one in schemas} | self._calls.tools.keys()
+        check_names(self._flow, {name for name in names if name is not None})
+
+    @property
+    def _flow(self) -> Flow:
+        return self._calls.host.conductor.turn.flow
+
+    def _escapes(self, name: str) -> bool:
+        """Pipecat runs what was registered with the LLM service itself."""
+        ours = self._calls.tools.keys() & {name, None}
+        return not ours and any(llm.has_function(name) for llm in self._models)
+
+    def advertised(self, context: LLMContext) -> None:
+        """Govern the functions that Pipecat registers by itself: those with a handler in their
+        `FunctionSchema`, such as those of Pipecat Flows, and direct functions."""
+        tools = context.tools
+        if not is_given(tools):
+            return
+        direct = {one.name: one for one in tools.direct_functions}
+        schemas = [self._schema(one, direct.get(one.name)) for one in tools.standard_tools]
+        if schemas != tools.standard_tools:
+            context.set_tools(ToolsSchema(schemas, tools.custom_tools))
+
+    def _schema(
+        self, schema: FunctionSchema, direct: DirectFunctionWrapper | None
+    ) -> FunctionSchema:
+        own = schema.handler if direct is None else direct.function
+        known, governed = self._advertised.get(schema.name, (None, None))
+        if own is None or own is governed:
+            return schema
+        if own is not known or governed is None:
+            handler = schema.handler if direct is None else _handler(direct)
+            governed = self.governed(schema.name, handler, own)
+            self._advertised[schema.name] = own, governed
+        rest = schema.properties, schema.required
+        return FunctionSchema(schema.name, schema.description, *rest, handler=governed)
+
+
+def _handler(direct: DirectFunctionWrapper) -> Handler:
+    async def handler(params: FunctionCallParams) -> None:
+        await direct.invoke(params.arguments, params)
+
+    return handler
+
+
+def _attributes(function: object) -> dict[str, Any]:
+    """What decorators have set."""
+    copy: Any = update_wrapper(SimpleNamespace(), function, assigned=())  # type: ignore[arg-type]
+    return {name: value for name, value in vars(copy).items() if name != "__wrapped__"}
+
+
+def _options(function: object) -> dict[str, Any]:
+    """The options that `tool_options` has set, by name."""
+    attributes = _attributes(function)
+    return {
+        name: attributes[key]
+        for key in vars(tool_options(SimpleNamespace()))
+        for name in OPTIONS
+        if key in attributes and key.endswith(name)
+    }
