@@ -10,7 +10,6 @@ from typing import Any, Self
 from livekit.agents import inference
 
 from turnfsm.runtime.livekit.stock import AgentSession
-from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 
 from .audio import WavInput, WavOutput
 from .llm import RuleLLM
@@ -59,7 +58,6 @@ class SpokenStack(ABC):
     @classmethod
     async def load(cls, pace: Pace, ignore: Collection[str] = IGNORED) -> Self:
         """Load both models, in a second or two. Raises DemoUnavailable if one is missing."""
-        bind_wall_clock()
         transcriber = await asyncio.to_thread(Transcriber.load)
         voice = await asyncio.to_thread(PiperVoice.load)
         return cls(pace, transcriber, voice, ignore)

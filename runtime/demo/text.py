@@ -17,7 +17,6 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     ScriptedVAD,
 )
-from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 
 from .llm import RuleLLM
 from .pace import Pace
@@ -51,8 +50,7 @@ class TextStack:
 
     @classmethod
     async def load(cls, pace: Pace) -> Self:
-        """Load no model, and let the times of LiveKit's events follow a virtual clock."""
-        bind_wall_clock()
+        """Load no model."""
         return cls(pace)
 
     def options(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, TypeVar
 
+from .wallclock import bind_wall_clock
+
 __all__ = [
     "DeadlockError",
     "VirtualClock",
@@ -28,8 +30,6 @@ logger = logging.getLogger("turnfsm")
 
 EPOCH = 1_700_000_000.0
 """What `time.time()` reads at virtual second 0: a fixed day, so that traces are reproducible."""
-
-REAL_TIME = time.time
 
 
 class VirtualTimeError(RuntimeError):
@@ -85,8 +85,9 @@ class VirtualClock:
         """Make `time.time`, `monotonic` and `perf_counter` (and their `_ns`) read this clock.
 
         The attributes of the module are replaced for the whole process and restored on exit, even
-        after an error. Code that imported the functions before (`from time import time`),
-        `datetime.now()`, and timeouts of `threading` keep real time.
+        after an error. LiveKit's models date themselves by them, too. Code that imported the
+        functions before (`from time import time`), `datetime.now()`, and timeouts of `threading`
+        keep real time.
         """
         ours = {
             "time": self.time,
@@ -97,6 +98,7 @@ class VirtualClock:
             "perf_counter_ns": self.perf_counter_ns,
         }
         theirs = {name: getattr(time, name) for name in ours}
+        bind_wall_clock()
         try:
             for name, function in ours.items():
                 setattr(time, name, function)

@@ -57,14 +57,31 @@ class Waiter(Agent):
         self.session.say("I take over.")
 
 
-def booking(session_class: Any, *, ttft: float = 0.2, **parts: Any) -> Stage:
+class Choice(Name):
+    """A task with a tool whose name LiveKit uses for a method of tasks."""
+
+    @function_tool
+    async def done(self, choice: str) -> None:  # type: ignore[override]
+        """End the choice."""
+
+
+class Caterer(Clerk):
+    """An agent whose tool awaits such a task."""
+
+    @function_tool
+    async def book(self, context: RunContext) -> str:
+        """Book it."""
+        return f"booked for {await Choice()}"
+
+
+def booking(session_class: Any, *, ttft: float = 0.2, agent: Any = Clerk, **parts: Any) -> Stage:
     """At 0.5 s the user asks for the call."""
     model = ScriptedLLM(
         {"book it": Reply("One moment please.", calls=Call("book"), ttft=ttft)},
         {"book": "Your table is booked."},
     )
     user = parts.pop("user", ScriptedUser()).says("book it", at=0.5)
-    return Stage(session_class, user=user, llm=model, agent=Clerk, **parts)
+    return Stage(session_class, user=user, llm=model, agent=agent, **parts)
 
 
 both = pytest.mark.parametrize("session_class", [AgentSession, TurnSession])
@@ -170,3 +187,10 @@ def test_a_close_does_not_wait_for_a_task_that_was_replaced() -> None:
     assert ended == ["ToolError"]
     assert outcome.errors == []
     assert outcome.orphans == ()
+
+
+@both
+def test_a_tool_of_a_task_may_be_called_done(session_class: Any) -> None:
+    """The session asks the task itself whether it is done, and not its tool."""
+    outcome = booking(session_class, agent=Caterer).run(12.0)
+    assert heard(outcome)[-1] == "Your table is booked."

@@ -32,7 +32,6 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 from turnfsm.runtime.testing.livekit.requests import formatted_request, realtime_request
-from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 
 __all__ = ["KITS", "examples_folder", "fakes_folder", "play_fakes", "play_ours"]
 
@@ -148,7 +147,6 @@ def play_fakes(talk: Talk, session_class: Any) -> Course:
     home = _fakes()
 
     async def played() -> Course:
-        bind_wall_clock()
         listener = Listener()
         session, model = _fake_session(home, talk, session_class, listener)
         listener.attach(session)

@@ -24,7 +24,6 @@ from livekit.agents.voice.events import EventTypes
 from livekit_examples import EXAMPLES, Cast, Example, Model, loaded
 
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 from turnfsm.testing import ScriptedUser, Stage, run
 
 __all__ = ["MISSING", "Mode", "Played", "differences", "main", "play"]
@@ -72,7 +71,6 @@ def play(example: Example, folder: Path, session_class: Any, mode: Mode) -> Play
         session_class: `AgentSession` or `TurnSession`.
         mode: By voice, or as text with `session.run`.
     """
-    bind_wall_clock()
     with loaded(folder / example.folder) as module:
         return run(_play(example, module, session_class, mode))
 

@@ -188,6 +188,15 @@ async def test_the_fixture_gives_a_virtual_loop(virtual_time: VirtualClock) -> N
     assert time.time() - begun == 500 == virtual_time.now
 
 
+async def test_what_livekit_dates_follows_the_virtual_clock(virtual_time: VirtualClock) -> None:
+    """LiveKit orders a conversation by these dates."""
+    from livekit.agents.llm import FunctionCallOutput
+
+    await asyncio.sleep(500)
+    output = FunctionCallOutput(call_id="1", name="book", output="booked", is_error=False)
+    assert output.created_at == time.time() == virtual_time.time()
+
+
 async def test_other_tests_keep_a_real_loop() -> None:
     """Without the fixture the plugin changes nothing."""
     assert not isinstance(asyncio.get_running_loop(), VirtualLoop)

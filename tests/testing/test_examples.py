@@ -16,7 +16,6 @@ BOOKING = ROOT / "examples" / "booking"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 INI = """\
 [pytest]
-asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function
 pythonpath = .
 """

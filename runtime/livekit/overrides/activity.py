@@ -322,7 +322,7 @@ class GovernedActivity(ProducingActivity):
     def settled(self) -> bool:
         """This agent is active, its `on_enter` has returned, and it hands over to nobody."""
         task = self.agent if isinstance(self.agent, AgentTask) else None
-        over = task is not None and task.done() and self._returns_to(task) is not None
+        over = task is not None and AgentTask.done(task) and self._returns_to(task) is not None
         # After the session's `drain` its speeches are paused for good, and nothing follows.
         return not (self.entering or self.leaving or over)
 

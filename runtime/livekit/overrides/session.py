@@ -226,9 +226,9 @@ class GovernedSession(AgentSession[Userdata_T]):
         # A tool can await a task that the application has replaced with another agent.
         tasks, self.inline_tasks = self.inline_tasks, WeakKeyDictionary()
         awaited: list[Any] = [task for task in tasks if isinstance(task, AgentTask)]
-        awaited = [task for task in awaited if not task.done()]
+        awaited = [task for task in awaited if not AgentTask.done(task)]
         for task in awaited:
-            task.cancel()
+            AgentTask.cancel(task)
         for task in awaited:  # its tool closes the agent first, which waits for no call of its own
             await task._AgentTask__inactive_ev.wait()
         # After a close during a handoff an agent may still be listening.

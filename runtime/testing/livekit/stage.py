@@ -29,7 +29,6 @@ from .settings import own_settings, session_settings, turn_detection_of
 from .speaker import Echo, Fault, ScriptedAudioOutput, check_faults
 from .user import FRAME, SETTLED, ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
-from .wallclock import bind_wall_clock
 
 __all__ = ["Stage"]
 
@@ -180,7 +179,6 @@ class Stage:
         Args:
             seconds: The length, or an event that ends it.
         """
-        bind_wall_clock()
         self._loop = asyncio.get_running_loop()
         if isinstance(self._loop, VirtualLoop):
             self._loop.set_exception_handler(self._unhandled)
