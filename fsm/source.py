@@ -108,14 +108,14 @@ class Source:
     Attributes:
         page: The file that was loaded; inherited places are on the pages of its bases.
         removed: The names that the file removes from the flow that it extends, and where.
-        cut: The states to which the file removes an inherited transition, and where.
+        removed_to: The states to which the file removes an inherited transition, and where.
         added: The states that the extended flow does not have.
         bases: The names of the flows that it extends.
     """
 
     page: Page
     removed: dict[Path, Location] = attrs.field(factory=dict, repr=False)
-    cut: dict[str, Location] = attrs.field(factory=dict, repr=False)
+    removed_to: dict[str, Location] = attrs.field(factory=dict, repr=False)
     added: set[str] = attrs.field(factory=set, repr=False)
     bases: set[str] = attrs.field(factory=set, repr=False)
     _keys: dict[Path, Location] = attrs.field(factory=dict, repr=False)

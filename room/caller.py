@@ -135,7 +135,7 @@ class Caller(Person):
         async with asyncio.timeout(seconds):
             await self.track.wait_for_subscription()
 
-    async def told(self, words: str, within: float = _COMES) -> float:
+    async def text_seen(self, words: str, within: float = _COMES) -> float:
         """Wait until the agent has said this text. Returns the conversation time."""
         said = lambda: any(words in text.text for text in self.agent_texts)  # noqa: E731
         return await self.until(said, within, f"the agent has not said {words!r}")

@@ -62,7 +62,7 @@ async def hold(caller: Person, script: Sequence[tuple[Line, PCM]]) -> Held:
         await caller.agent_comes()
         for line, pcm in script:
             if line.name in _AWAITED:
-                await caller.until(partial(_told, caller, _AWAITED[line.name]), _MAX_WAIT)
+                await caller.until(partial(_says, caller, _AWAITED[line.name]), _MAX_WAIT)
             await _wait(caller, line.cue, asked)
             start = caller.pace.now()
             end = await caller.say(pcm)
@@ -74,7 +74,7 @@ async def hold(caller: Person, script: Sequence[tuple[Line, PCM]]) -> Held:
     return held
 
 
-def _told(caller: Person, words: str) -> bool:
+def _says(caller: Person, words: str) -> bool:
     return any(words in text.text for text in caller.agent_texts)
 
 

@@ -62,9 +62,9 @@ async def judge(
     results += [check(_visible(expectation), merged, never_posted) for expectation in EXPECTED]
     wanted = [said.line.text for said in held.said if not said.line.ignored]
     results += [understood(wanted, _messages(records, "user")), turns_accounted(records)]
-    told = " ".join(text.text for text in caller.agent_texts)
+    shown = " ".join(text.text for text in caller.agent_texts)
     heard = await transcribed(caller.ear.track(), caller.ear.sounds())
-    results += [_calls(records), audible(told, heard), _shown(caller, wanted), _state(caller)]
+    results += [_calls(records), audible(shown, heard), _shown(caller, wanted), _state(caller)]
     return [*results, replays(journal, load_flow("turn")), no_errors(errors)]
 
 
@@ -91,8 +91,8 @@ def _visible(expectation: Expectation) -> Expectation:
 def _to_the_end(held: Held) -> Result:
     said = [said.line.name for said in held.said]
     left = [line.name for line in CONVERSATION if line.name not in said]
-    told = held.stopped or (f"not said: {', '.join(left)}" if left else f"{len(said)} lines")
-    return Result("to_the_end", not (held.stopped or left), told)
+    details = held.stopped or (f"not said: {', '.join(left)}" if left else f"{len(said)} lines")
+    return Result("to_the_end", not (held.stopped or left), details)
 
 
 def _calls(records: Sequence[Record]) -> Result:
@@ -102,15 +102,15 @@ def _calls(records: Sequence[Record]) -> Result:
     ends = [data for data in _notes(records, "tool_ended") if data["how"] != "released"]
     ended = Counter(data["call"] for data in ends)  # a released call continues
     ok = made == list(CALLS) and ended.total() == len(ended) == len(made)
-    told = ", ".join(f"{name}({json.dumps(dict(given))})" for name, given in made) or "no call"
-    return Result("calls_once", ok, f"{told}: {ended.total()} ends")
+    details = ", ".join(f"{name}({json.dumps(dict(given))})" for name, given in made) or "no call"
+    return Result("calls_once", ok, f"{details}: {ended.total()} ends")
 
 
 def _shown(caller: Person, wanted: Sequence[str]) -> Result:
     """The caller's transcript that the room publishes."""
     errors = word_errors(" ".join(wanted), " ".join(caller.heard_of(caller.identity)))
-    told = f"the caller's transcript in the room: {errors.edits} of {errors.said} words wrong"
-    return Result("caller_transcribed", errors.said > 0 and errors.rate <= WORD_ERRORS, told)
+    details = f"the caller's transcript in the room: {errors.edits} of {errors.said} words wrong"
+    return Result("caller_transcribed", errors.said > 0 and errors.rate <= WORD_ERRORS, details)
 
 
 def _state(caller: Person) -> Result:
@@ -118,10 +118,10 @@ def _state(caller: Person) -> Result:
     spoken = [s for s in _speaking(caller) if s.end - s.start > 0.3]
     slack = max([_NETWORK, *(ahead + _NETWORK / 2 for ahead in words_ahead(caller))])
     wrong = overlaps(spoken, caller.ear.sounds(), slack)
-    told = f"{len(spoken)} times speaking; " + (
+    details = f"{len(spoken)} times speaking; " + (
         wrong[0] if wrong else f"heard within {slack:.1f} s"
     )
-    return Result("state_as_heard", bool(spoken) and not wrong, told)
+    return Result("state_as_heard", bool(spoken) and not wrong, details)
 
 
 def _speaking(caller: Person) -> Iterator[Sounding]:

@@ -63,14 +63,14 @@ class Others:
 
 def judged(
     play: Callable[[], T],
-    told: Callable[[str], None] = _to_stderr,
+    report: Callable[[str], None] = _to_stderr,
     failing: tuple[type[Exception], ...] = (AssertionError, TimeoutError),
 ) -> T:
     """Play something in real time, and check it. No two plays are the same, so a failure is
     reported and repeated. It is final if two plays fail without other processes on the CPU.
 
     Args:
-        told: Called with a sentence for each failed play that is repeated.
+        report: Called with a sentence for each failed play that is repeated.
         failing: The error of a failed play. All other errors are raised at once.
 
     Raises:
@@ -88,7 +88,7 @@ def judged(
             used = f"other programs used {', '.join(f'{share:.0%}' for share in failures)}"
             if len(failures) == _ATTEMPTS:
                 raise Busy(f"{used} of the processor; the last time: {error}") from error
-            told(f"failed, played again ({used} of the processor): {error}")
+            report(f"failed, played again ({used} of the processor): {error}")
 
 
 def _times() -> tuple[float, float, float]:

@@ -76,11 +76,11 @@ def _as_declared(out: Path, host: str) -> str:
         journals = {"TURNFSM_JOURNALS": str(out.resolve())}
         with here_or_elsewhere() as server, working(server, environment=journals) as worker:
             results = converse(server, worker, out)
-    told = "\n".join(map(str, results))
-    told += f"\n\n{out}: conversation.wav, journal.jsonl, caller.jsonl, worker.jsonl"
+    summary = "\n".join(map(str, results))
+    summary += f"\n\n{out}: conversation.wav, journal.jsonl, caller.jsonl, worker.jsonl"
     if any(result.ok is False for result in results):
-        raise AssertionError(told)
-    return told
+        raise AssertionError(summary)
+    return summary
 
 
 def converse(server: RoomServer, worker: Worker, out: Path) -> list[Result]:

@@ -99,8 +99,8 @@ class Person(ABC):
         end = self.pace.now() + seconds
         while not what():
             if self.pace.now() > end:
-                told = "; ".join(text.text for text in self.agent_texts) or "nothing"
-                agent = f"the agent is {self.state or 'not there'} and has said: {told}"
+                said = "; ".join(text.text for text in self.agent_texts) or "nothing"
+                agent = f"the agent is {self.state or 'not there'} and has said: {said}"
                 raise TimeoutError(f"{why or 'it did not come'} in {seconds:g} s; {agent}")
             await asyncio.sleep(_LOOK)
         return self.pace.now()

@@ -65,9 +65,9 @@ class Worker:
                 if ended and (said := self._said_at_its_end()):
                     raise TimeoutError(said)
                 if ended or (left := end - time.monotonic()) <= 0:
-                    told = "\n".join(str(line)[:400] for line in self.lines[-20:])
+                    tail = "\n".join(str(line)[:400] for line in self.lines[-20:])
                     why = f"ended with {self.process.returncode}" if ended else "still runs"
-                    raise TimeoutError(f"no line {message!r}; the worker {why}:\n{told}")
+                    raise TimeoutError(f"no line {message!r}; the worker {why}:\n{tail}")
                 self._more.wait(min(left, 0.5))
 
     def _said_at_its_end(self) -> str:

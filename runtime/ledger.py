@@ -13,13 +13,11 @@ from typing import Any
 from turnfsm.fsm import TurnfsmError, Verdict
 from turnfsm.fsm.flow import Policy
 from turnfsm.fsm.journal import Journal, JournalError, Note
-from turnfsm.fsm.load import load_shipped
 
 from .arguments import check_count
 from .ledger_call import End, LedgerCall, canonical
-from .log import agenda_of, rules_of
 
-__all__ = ["End", "Ledger", "LedgerCall", "check_ledger"]
+__all__ = ["End", "Ledger", "LedgerCall"]
 
 
 class Ledger:
@@ -38,7 +36,6 @@ class Ledger:
     Attributes:
         note: Called with the kind and the data of each note. A session sets it to write to its
             journal.
-        undelivered: The calls of a crashed session whose results the user has not heard.
         delivers: Returns whether a call's result must still be delivered. A session sets it to ask
             its agenda.
 
@@ -52,8 +49,7 @@ class Ledger:
     def __init__(self, maxlen: int = 256) -> None:
         self.maxlen = check_count("maxlen", maxlen)
         self.note: Callable[..., object] = _write_nothing
-        self.undelivered: Collection[str] = frozenset()
-        self.delivers: Callable[[str], bool] = lambda call: call in self.undelivered
+        self.delivers: Callable[[str], bool] = lambda call: False
         self._calls: dict[str, LedgerCall] = {}
         self._by_result: dict[str, LedgerCall] = {}
         self._turns: dict[str, list[LedgerCall]] = {}  # the turns that may repeat a call
@@ -201,13 +197,10 @@ class Ledger:
 
     @classmethod
     def from_journal(cls, journal: Journal) -> Ledger:
-        """The ledger of a crashed session, from its journal.
+        """The ledger of a session that has ended, or crashed, from its journal.
 
         Args:
             journal: The journal, written with ``redact=None``.
-
-        Returns:
-            The ledger, for `TurnSession(ledger=...)`.
 
         Raises:
             JournalError: The journal lacks the arguments and results of calls.
@@ -228,10 +221,6 @@ class Ledger:
                 why = f"note {note.seq} ({note.kind}) is not as turnfsm writes it: {exc}"
                 raise JournalError(f"{why}; name a journal that was not changed") from None
         ledger._cut_off()
-        agenda = agenda_of(journal, rules_of(load_shipped("turn")))
-        due = {o.id for o in agenda.obligations if o.kind == "result"}
-        news = (call.id for call in ledger if call.gave in _NEWS)
-        ledger.undelivered = due.intersection(news)
         return ledger
 
     def take_over(self, other: Ledger) -> None:
@@ -309,22 +298,6 @@ class Ledger:
                 del self._calls[call.id]
                 self._by_result.pop(call.result_id or "", None)
                 left -= 1
-
-
-def check_ledger(ledger: Ledger | None) -> Ledger:
-    """Check the ledger of a session. For None, return a new one.
-
-    Raises:
-        TurnfsmError: It is not a ledger.
-    """
-    if ledger is None:
-        return Ledger()
-    if not isinstance(ledger, Ledger):
-        raise TurnfsmError(
-            f"ledger is {ledger!r:.60}; make one from the records of a journal: "
-            "ledger=Ledger.from_journal(read_journal(path))"
-        )
-    return ledger
 
 
 _NEWS = ("result", "unknown")  # the user must still hear it

@@ -3,7 +3,6 @@ settle."""
 
 from .agenda import Agenda, Obligation, Reply
 from .entries import (
-    AnswerDeferred,
     AnswerDue,
     Answered,
     AnswersByItself,
@@ -11,7 +10,6 @@ from .entries import (
     CallInBackground,
     CallMade,
     CallsKnown,
-    DeferralEnded,
     Entry,
     HeardByModel,
     NoiseEnded,
@@ -32,7 +30,6 @@ __all__ = [
     "COLUMNS",
     "ROWS",
     "Agenda",
-    "AnswerDeferred",
     "AnswerDue",
     "Answered",
     "AnswersByItself",
@@ -41,7 +38,6 @@ __all__ = [
     "CallMade",
     "CallsKnown",
     "Column",
-    "DeferralEnded",
     "Diff",
     "Ending",
     "Entry",

@@ -10,7 +10,6 @@ from typing import Literal
 import attrs
 
 from .entries import (
-    AnswerDeferred,
     AnswerDue,
     Answered,
     AnswersByItself,
@@ -18,7 +17,6 @@ from .entries import (
     CallInBackground,
     CallMade,
     CallsKnown,
-    DeferralEnded,
     Entry,
     HeardByModel,
     NoiseEnded,
@@ -32,9 +30,6 @@ from .entries import (
 from .settlement import Column, Kind, Row, Rules, row_of
 
 __all__ = ["Agenda", "Obligation", "Reply"]
-
-_DEFERRED = "deferred_turn"
-"""The id of the deferred turn, of which there is one at most. It has no message yet."""
 
 
 @attrs.frozen
@@ -50,8 +45,7 @@ class Obligation:
             interruption of its reply turns out to be a noise. ``with_model``: the same, and a
             realtime model may answer it by itself. ``claimed``: the reply `by` delivers it.
         by: The live reply that has claimed it.
-        ready: It can be delivered. A running call is not ready, nor is a deferred turn: it must be
-            committed first.
+        ready: It can be delivered. A running call is not ready.
         requested: The last request of that reply included it.
         made_by: The reply that has made the call.
         background: The framework requests a reply for it.
@@ -150,15 +144,8 @@ class Agenda:
     def unanswered(self) -> tuple[str, ...]:
         """The utterances that still need a request."""
         return tuple(
-            o.id
-            for o in self.obligations
-            if o.kind == "utterance" and o.ready and not (o.requested or o.waits)
+            o.id for o in self.obligations if o.kind == "utterance" and not (o.requested or o.waits)
         )
-
-    @property
-    def deferred(self) -> bool:
-        """A turn of the user is complete, and waits until it can be committed."""
-        return self.find("utterance", _DEFERRED) is not None
 
     @property
     def unclaimed(self) -> tuple[str, ...]:
@@ -233,10 +220,6 @@ class Agenda:
         match entry:
             case AnswerDue(id):
                 return self._with(Obligation("utterance", id))._each(lambda o: _after_words(o, id))
-            case AnswerDeferred():
-                return self._with(Obligation("utterance", _DEFERRED, ready=False))
-            case DeferralEnded():
-                return self._each(lambda o: None if _is(o, "utterance", (_DEFERRED,)) else o)
             case NoiseEnded():
                 return self._each(_after_noise)
             case HeardByModel(id):

@@ -11,7 +11,6 @@ import attrs
 from .settlement import Ending, Kind
 
 __all__ = [
-    "AnswerDeferred",
     "AnswerDue",
     "Answered",
     "AnswersByItself",
@@ -19,7 +18,6 @@ __all__ = [
     "CallInBackground",
     "CallMade",
     "CallsKnown",
-    "DeferralEnded",
     "Entry",
     "HeardByModel",
     "NoiseEnded",
@@ -43,17 +41,6 @@ class AnswerDue:
     """The user has said something that no reply answers yet. `utterance`: the id of the message."""
 
     utterance: str
-
-
-@attrs.frozen
-class AnswerDeferred:
-    """A turn of the user is complete, and cannot be committed now. It contains the turn that was
-    deferred before it, if one was."""
-
-
-@attrs.frozen
-class DeferralEnded:
-    """The deferred turn waits no more: a turn is committed that contains it, or it is dropped."""
 
 
 @attrs.frozen
@@ -197,8 +184,6 @@ class ReplyEnded:
 
 Entry = (
     AnswerDue
-    | AnswerDeferred
-    | DeferralEnded
     | HeardByModel
     | NoiseEnded
     | AnswersByItself
@@ -217,8 +202,6 @@ Entry = (
 
 _KINDS: Mapping[str, type[Any]] = {
     "answer_due": AnswerDue,
-    "answer_deferred": AnswerDeferred,
-    "deferral_ended": DeferralEnded,
     "heard_by_model": HeardByModel,
     "noise_ended": NoiseEnded,
     "answers_by_itself": AnswersByItself,

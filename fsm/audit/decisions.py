@@ -40,15 +40,15 @@ def decided(
     events = iter(recording.events)
     coming = next(events, None)
     line = 0
-    told = []
+    located = []
     for finding, asks in found:
         while coming is not None and coming.t <= finding.at + _ROUNDING:
             for follower in followers:
                 follower.hear(coming)
             line, coming = coming.line, next(events, None)
         decision = _decision(followers, asks, finding.at)
-        told.append(attrs.evolve(finding, decision=decision, line=line))
-    return tuple(told)
+        located.append(attrs.evolve(finding, decision=decision, line=line))
+    return tuple(located)
 
 
 def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:

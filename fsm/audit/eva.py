@@ -127,10 +127,10 @@ def _limits(events: Sequence[Fields], result: Fields) -> Iterator[Recorded]:
 
 
 def _scores(files: Files) -> Iterator[tuple[str, float]]:
-    for told in files.get("response_latencies.json", ()):
+    for latencies in files.get("response_latencies.json", ()):
         for name in ("mean", "max"):
-            if isinstance(told.get(name), int | float):
-                yield f"response latency {name}", float(told[name])
+            if isinstance(latencies.get(name), int | float):
+                yield f"response latency {name}", float(latencies[name])
     for record in files.get("metrics.json", ()):
         for name, metric in record.get("metrics", {}).items():
             if isinstance(metric.get("score"), int | float):

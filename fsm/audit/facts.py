@@ -16,13 +16,13 @@ class Span:
     """A span of time. If it is open, `end` is the end of the recording.
 
     Attributes:
-        cut: Playout was interrupted.
+        interrupted: Playout was interrupted.
         open: It has no end in the recording.
     """
 
     start: float
     end: float
-    cut: bool = False
+    interrupted: bool = False
     open: bool = False
 
     def holds(self, t: float) -> bool:

@@ -57,7 +57,7 @@ class TurnTriggers:
         self._calls: set[str] = set()
         self._results = WaitingResults()
         self._next_reply: Verdict | None = None  # that is to say the results that wait
-        self._in_step = self._heard = self._cut = self._user_speaks = False
+        self._in_step = self._heard = self._stopped = self._user_speaks = False
         self._asked = self._due = False  # a reply to the turn is requested; nothing of it is heard
         self._words: float | None = None  # when the last transcript arrived that is in no turn yet
         self._spoke = self._answered = False  # since the last turn: speech, a reply to it
@@ -217,10 +217,10 @@ class TurnTriggers:
                 waiting = self._speculative if speech in self._speculative else self._in_tools
                 waiting.remove(speech)
             self._pass_floor_on()
-        elif self._cut and self._queue:
+        elif self._stopped and self._queue:
             self._end_step()
         if self._holder is not None:
-            self._cut = False
+            self._stopped = False
             verdict = self._ask("start_playout", "the agent spoke", self._holder)
             if verdict and "start_output" not in verdict.actions:
                 self._otherwise(verdict, "the agent spoke")
@@ -229,10 +229,10 @@ class TurnTriggers:
                 self._due = False
                 self._post("turn_replied", None)
 
-    def _playback_finished(self, cut: bool) -> None:
-        self._heard, self._cut = False, cut
+    def _playback_finished(self, interrupted: bool) -> None:
+        self._heard, self._stopped = False, interrupted
         if self._holder is not None:
-            self._post("step_interrupted" if cut else "playout_finished", self._holder)
+            self._post("step_interrupted" if interrupted else "playout_finished", self._holder)
             self._wait_for_tools()
 
     def _tool(self, update: str, call: str) -> None:
@@ -250,7 +250,7 @@ class TurnTriggers:
 
     def _wait_for_tools(self) -> None:
         """A reply that has called tools and is not playing has no step until they end."""
-        if self._calls and self._holder is not None and not self._heard and not self._cut:
+        if self._calls and self._holder is not None and not self._heard and not self._stopped:
             self._in_tools.append(self._holder)
             self._end_step()
 

@@ -61,7 +61,7 @@ def _kinds(audits: Iterable[tuple[str, Audit]]) -> Iterator[str]:
 
 def _session(file: str, audit: Audit, opened: bool) -> str:
     cost = cost_of(audit)
-    told = f"{_count(audit)} found" + (f", {cost:.1f} s of silence" if cost else "")
+    summary = f"{_count(audit)} found" + (f", {cost:.1f} s of silence" if cost else "")
     lines = [_finding(*finding.lines()) for finding in audit.findings]
     lines += [_finding(line) for line in (*audit.broken, *map(str, audit.silences))]
     found = f"<ul>{''.join(lines)}</ul>" if lines else "<p>Nothing was found.</p>"
@@ -69,7 +69,7 @@ def _session(file: str, audit: Audit, opened: bool) -> str:
         missing = escape("; ".join(audit.unjudged))
         found += f"<p>Not judged, or in part, as the file does not say {missing}.</p>"
     return (
-        f"<details{' open' * opened}><summary>{escape(file)} <small>({audit.of}) {told}</small>"
+        f"<details{' open' * opened}><summary>{escape(file)} <small>({audit.of}) {summary}</small>"
         f"{_timeline(audit)}</summary>{found}</details>"
     )
 
@@ -85,18 +85,18 @@ def _timeline(audit: Audit) -> str:
 
     def bar(name: str, start: float, stop: float, y: int, height: int) -> str:
         x, width = 1000 * start / end, max(1.0, 1000 * (stop - start) / end)
-        told = f"{name}, {start:.2f} to {stop:.2f} s"
+        title = f"{name}, {start:.2f} to {stop:.2f} s"
         box = f'x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"'
-        return f'<rect class="{name}" {box}><title>{told}</title></rect>'
+        return f'<rect class="{name}" {box}><title>{title}</title></rect>'
 
     marks = [bar("silence", gap.start, gap.end, 0, 48) for gap in audit.silences]
     for n, name in enumerate(_LANES):
         marks += [bar(name, *span, 16 * n + 2, 12) for span in audit.spans.get(name, ())]
     for finding in audit.findings:
         x = 1000 * finding.at / end
-        told = escape(str(finding).strip())
+        title = escape(str(finding).strip())
         marks.append(f'<rect class="found" x="{x:.1f}" y="0" width="3" height="48">')
-        marks[-1] += f"<title>{told}</title></rect>"
+        marks[-1] += f"<title>{title}</title></rect>"
     what = f"{end:.1f} s over time: user, agent, tools, silences and findings"
     return (
         f'<svg viewBox="0 0 1000 48" preserveAspectRatio="none" role="img" aria-label="{what}">'

@@ -39,8 +39,8 @@ def as_junit(audits: Sequence[tuple[str, Audit]], gate: Gate) -> str:
     for name, audit, fails in judged:
         test = Xml.SubElement(suite, "testcase", classname=audit.of, name=name)
         if fails:
-            told = {str(finding): finding.lines() for finding in audit.findings}
-            lines = [line for one in fails for line in told.get(one, (one,))]
+            lines_of = {str(finding): finding.lines() for finding in audit.findings}
+            lines = [line for one in fails for line in lines_of.get(one, (one,))]
             Xml.SubElement(test, "failure", message=fails[0].strip()).text = "\n".join(lines)
         others = [line for line in Gate().failed_by(audit) if line not in fails]
         if others:

@@ -58,9 +58,9 @@ def recording_of_report(report: Fields) -> Recording:
     """
     if "events" not in report:
         raise JournalError("a session report without events; write report.to_dict(), with events")
-    told = sorted(report["events"], key=lambda event: float(event["created_at"]))
-    events = [event for fields in told for event in _events(fields)]
-    return Recording(in_order([*_played(told), *events]), _LACKS)
+    events_in_order = sorted(report["events"], key=lambda event: float(event["created_at"]))
+    events = [event for fields in events_in_order for event in _events(fields)]
+    return Recording(in_order([*_played(events_in_order), *events]), _LACKS)
 
 
 def _events(fields: Fields) -> Iterator[Recorded]:
@@ -130,10 +130,10 @@ def _played(events: list[Fields]) -> Iterator[Recorded]:
             created = [t for t in created if t != speech]
     for speech in lasts:
         yield Recorded(speech, "speech_created", {"speech": str(speech)})
-    for n, (start, end, cut) in enumerate(spans):
+    for n, (start, end, interrupted) in enumerate(spans):
         yield Recorded(start, "playback_started", {})
         if end < math.inf:
-            yield Recorded(end, "playback_finished", {"interrupted": cut})
+            yield Recorded(end, "playback_finished", {"interrupted": interrupted})
             for speech in [s for s, last in lasts.items() if last == n]:
                 yield Recorded(end + AFTER, "speech_done", {"speech": str(speech)})
 

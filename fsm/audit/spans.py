@@ -58,7 +58,7 @@ def recording_of_spans(spans: Iterable[_Span]) -> Recording:
 
 
 def _events(span: _Span, by_id: Mapping[str, _Span]) -> Iterator[Recorded]:
-    told = span.attributes
+    attributes = span.attributes
     match span.name:
         case "agent_session":
             for name, at, fields in span.events:
@@ -69,16 +69,16 @@ def _events(span: _Span, by_id: Mapping[str, _Span]) -> Iterator[Recorded]:
             yield Recorded(span.start, "playback_started", {})
             yield Recorded(span.end, "playback_finished", {})
         case "agent_turn":
-            speech = told.get("lk.speech_id")
+            speech = attributes.get("lk.speech_id")
             yield Recorded(span.start, "speech_created", {"speech": speech})
-            done = {"speech": speech, "interrupted": bool(told.get("lk.interrupted"))}
+            done = {"speech": speech, "interrupted": bool(attributes.get("lk.interrupted"))}
             yield Recorded(span.end, "speech_done", done)
         case "llm_request":
             fields = {"speech": _speech(span, by_id), "duration": span.end - span.start}
             yield Recorded(span.end, "metrics_collected", fields)
         case "function_tool":
-            call = told.get("lk.function_tool.id")
-            status = "error" if told.get("lk.function_tool.is_error") else "done"
+            call = attributes.get("lk.function_tool.id")
+            status = "error" if attributes.get("lk.function_tool.is_error") else "done"
             run = {"call": call}
             yield Recorded(span.start, "tool_execution_updated", {**run, "update": "started"})
             ended = {**run, "update": "ended", "status": status}

@@ -61,7 +61,7 @@ class Joint:
     def rests(self, s: Situation) -> Spot | None:
         """The spot of `longest_rest`, if an obligation waits while nobody speaks."""
         here, view = self.here(s), self.view(s)
-        if view.live or here.floor >= 0 or here.committed or here.words:
+        if view.live or here.floor >= 0 or here.committed or here.transcript:
             return None
         return Spot(here, view.open) if here.deferred or view.open else None
 

@@ -61,7 +61,7 @@ class JointHost:
 
     def waits(self, here: Here, r: int) -> bool:
         """The turn waits for a call of this reply."""
-        return r >= 0 and not (r == here.floor and here.cut is not None)
+        return r >= 0 and not (r == here.floor and here.ended_by is not None)
 
     def blocked(self, here: Here, view: View) -> bool:
         """The turn waits for a call."""
@@ -123,13 +123,13 @@ class JointHost:
             ]
         return outcomes
 
-    def cut(self, here: Here, view: View, by: Ending) -> list[Outcome]:
+    def interrupt(self, here: Here, view: View, by: Ending) -> list[Outcome]:
         """The reply that has the floor is interrupted."""
-        if here.floor < 0 or here.cut is not None:
+        if here.floor < 0 or here.ended_by is not None:
             return [(here, ())]
         ops: tuple[Op, ...] = (("begin", here.floor),) if here.audio == "heard" else ()
-        cut = self._reported(here._replace(cut=by), view, "step_interrupted")
-        return [(there, (*ops, *more)) for there, more in cut]
+        outcomes = self._reported(here._replace(ended_by=by), view, "step_interrupted")
+        return [(there, (*ops, *more)) for there, more in outcomes]
 
     # -- inside
 
@@ -199,11 +199,11 @@ class JointHost:
     def _does(self, here: Here, view: View, action: str, by: Ending, turns: int) -> list[Outcome]:
         match action:
             case "interrupt_speech":
-                return self.cut(here, view, by)
+                return self.interrupt(here, view, by)
             case "force_interrupt":
-                return self.cut(here, view, "limit")
+                return self.interrupt(here, view, "limit")
             case "abandon_step" if here.floor >= 0:
-                over: Op = ("end", here.floor, here.cut or "user")
+                over: Op = ("end", here.floor, here.ended_by or "user")
                 return [(here.without_reply(), (over,))]
             case "answer_turn":
                 answered = here._replace(committed=here.committed + turns)

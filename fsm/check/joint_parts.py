@@ -21,10 +21,10 @@ class Here(NamedTuple):
         node: The configuration of the flow.
         floor: The reply that has the floor; -1 if none has.
         audio: The audio of its step: none, available, or playing.
-        cut: What has interrupted that reply, while it winds down.
+        ended_by: What has interrupted that reply, while it winds down.
         voice: The user is speaking.
         deciding: Endpointing is running, or a transcript may still arrive.
-        words: There is a transcript that is in no committed turn.
+        transcript: There is a transcript that is in no committed turn.
         committed: How many utterances are committed and have no requested reply yet.
         deferred: How many were committed when they could not be answered.
     """
@@ -32,16 +32,16 @@ class Here(NamedTuple):
     node: int
     floor: int = -1
     audio: Literal["none", "there", "heard"] = "none"
-    cut: Ending | None = None
+    ended_by: Ending | None = None
     voice: bool = False
     deciding: bool = False
-    words: bool = False
+    transcript: bool = False
     committed: int = 0
     deferred: int = 0
 
     def without_reply(self) -> Here:
         """The floor was given back."""
-        return self._replace(floor=-1, audio="none", cut=None)
+        return self._replace(floor=-1, audio="none", ended_by=None)
 
 
 class View(NamedTuple):

@@ -40,7 +40,7 @@ class TurnSide:
 
     def goes_on(self, here: Here, view: View) -> tuple[Step, ...]:
         """The user speaks, and replies and calls continue."""
-        steps = (self._asks, self._words, self._floor, self._models, self._calls)
+        steps = (self._asks, self._transcripts, self._floor, self._models, self._calls)
         return tuple(chain.from_iterable(steps_of(here, view) for steps_of in steps))
 
     def sounds(self, here: Here, view: View) -> Iterator[Step]:
@@ -48,7 +48,7 @@ class TurnSide:
         for sound in self.heard(here):
             there = sound.here
             ops: tuple[Op, ...] = ()
-            if not (there.voice or there.deciding or there.words):
+            if not (there.voice or there.deciding or there.transcript):
                 ops = (("noise",),)
             yield from self.host.happens(sound.said, there, view, sound.trigger, ops)
         if here.voice:
@@ -59,7 +59,7 @@ class TurnSide:
     def heard(self, here: Here) -> Iterator[Sound]:
         """The sounds of the user, which may keep coming."""
         if here.voice:
-            for deciding in (True,) if here.words else (False, True):
+            for deciding in (True,) if here.transcript else (False, True):
                 said = "the voice ends" + (
                     ", and its transcript may still come" if deciding else ""
                 )
@@ -67,8 +67,8 @@ class TurnSide:
                 yield Sound(said, "user_stopped_speaking", ended)
         else:
             yield Sound("a voice is heard", "user_started_speaking", here._replace(voice=True))
-        if here.deciding and not here.words:
-            said, settled = "no words have come", here._replace(deciding=False)
+        if here.deciding and not here.transcript:
+            said, settled = "no transcript has come", here._replace(deciding=False)
             yield Sound(said, "endpointing_ended", settled)
 
     def disturbances(self, here: Here, view: View) -> Iterator[Step]:
@@ -110,7 +110,7 @@ class TurnSide:
             took = here._replace(floor=r, audio="none")
             yield from self.host.happens(f"reply {r} has the floor", took, view, "step_started")
         held = self.host.holds(here, "output_held")
-        if here.audio == "there" and here.cut is None and not held:
+        if here.audio == "there" and here.ended_by is None and not held:
             heard, said = here._replace(audio="heard"), f"reply {here.floor} begins to be heard"
             yield from self.host.happens(said, heard, view, "playout_started")
 
@@ -123,7 +123,7 @@ class TurnSide:
         for r in view.going_on:
             yield Step(f"the calls of reply {r} have ended", here, (("go_on", r),))
         for r in view.live:
-            if view.phases[r] == "asked" and not (r == here.floor and here.cut is not None):
+            if view.phases[r] == "asked" and not (r == here.floor and here.ended_by is not None):
                 said, sent = f"reply {r} asks the model", (("send", r),)
                 yield from self.host.asked(said, here, view, "reply", ops=sent)
 
@@ -132,7 +132,7 @@ class TurnSide:
     def _requests(self, here: Here, view: View) -> Iterator[tuple[str, Iterator[Step]]]:
         """The host's pending requests to the flow."""
         asked = self.host.asked
-        if here.floor in view.superseded and here.cut is None:
+        if here.floor in view.superseded and here.ended_by is None:
             said = f"a result has come that reply {here.floor} does not have"
             yield "newer_result", asked(said, here, view, "newer_result")
         if here.deferred:
@@ -155,10 +155,10 @@ class TurnSide:
                         if there != here or ops:
                             yield Step(f"{timer} fires", there, ops)
 
-    def _words(self, here: Here, view: View) -> Iterator[Step]:
+    def _transcripts(self, here: Here, view: View) -> Iterator[Step]:
         n, host = view.said + here.committed + here.deferred, self.host
-        if here.words:
-            ended = here._replace(words=False, deciding=False)
+        if here.transcript:
+            ended = here._replace(transcript=False, deciding=False)
             said, all_ = f"utterance {n} is committed", ended._replace(deferred=0)
             yield from host.asked(said, all_, view, "turn_committed", 1 + here.deferred)
             if any(answer is None for _, answer in host.post(ended, view, "turn_committed")):
@@ -167,8 +167,11 @@ class TurnSide:
                     f"utterance {n} is deferred", deferred, view, "turn_deferred"
                 )
         elif n < self.bounds.utterances:
-            said, words = f"the user says utterance {n}", here._replace(words=True, deciding=True)
-            yield from host.happens(said, words, view, "final_transcript")
+            said, heard = (
+                f"the user says utterance {n}",
+                here._replace(transcript=True, deciding=True),
+            )
+            yield from host.happens(said, heard, view, "final_transcript")
         if here.committed and (r := view.free) >= 0:
             names = [f"u{n}" for n in range(view.said, view.said + here.committed)]
             ops: tuple[Op, ...] = (("said", here.committed), ("ask", r, *names))
@@ -179,8 +182,8 @@ class TurnSide:
         r, host = here.floor, self.host
         if r < 0:
             return
-        if here.cut is not None:
-            over: tuple[Op, ...] = (("end", r, here.cut),)
+        if here.ended_by is not None:
+            over: tuple[Op, ...] = (("end", r, here.ended_by),)
             said = f"reply {r} winds down"
             yield from host.happens(said, here.without_reply(), view, "step_finished", over)
         elif view.phases[r] == "plays" and here.audio == "none":
@@ -195,7 +198,7 @@ class TurnSide:
 
     def _models(self, here: Here, view: View) -> Iterator[Step]:
         for r in view.live:
-            if view.phases[r] != "sent" or (r == here.floor and here.cut is not None):
+            if view.phases[r] != "sent" or (r == here.floor and here.ended_by is not None):
                 continue
             yield Step(f"the model answers reply {r}", here, (("stream", r),))
             for most in range(1, self.bounds.calls + 1) if r in view.calling else ():
@@ -221,8 +224,8 @@ class TurnSide:
                 yield Step(stopped, here, ops)
             if fails:
                 yield Step(failed, here, (("end", r, "failure"),))
-        elif here.cut is None:
-            for there, done in self.host.cut(here, view, "application"):
+        elif here.ended_by is None:
+            for there, done in self.host.interrupt(here, view, "application"):
                 yield Step(stopped, there, done)
             if fails:
                 begun: tuple[Op, ...] = (("begin", r),) if here.audio == "heard" else ()
@@ -232,5 +235,5 @@ class TurnSide:
     def _leaves(self, here: Here, view: View) -> Iterator[Step]:
         """A handoff: the next agent says what this one has not said."""
         gone = tuple(("end", r, "agent_left") for r in view.live if r != here.floor)
-        for there, ops in self.host.cut(here, view, "agent_left"):
+        for there, ops in self.host.interrupt(here, view, "agent_left"):
             yield Step("another agent takes over", there, (*gone, *ops))

@@ -178,7 +178,7 @@ def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
     ghosts = model.bits.ghosts
     held = ghosts["output_held"] | ghosts["paused"]
     for state, action, facts, what in (
-        ("paused", "resume_output", 0, "the audio that was cut goes on"),
+        ("paused", "resume_output", 0, "the paused audio goes on"),
         ("thinking", "release_output", held, "held output is released"),
     ):
         if any(action in row.transition.actions for row in model.flow.rows(state)):

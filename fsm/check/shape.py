@@ -120,20 +120,20 @@ def structure_findings(model: StateSpace, found: Exploration, source: Source) ->
 
 def _unreachable(flow: Flow, name: str, source: Source) -> Finding:
     message = f"state {name!r} is never reached"
-    cut = _cut(flow, name, source, {name}) if source.inherited(("states", name)) else None
-    if cut is not None:
+    gone = _removed_from(flow, name, source, {name}) if source.inherited(("states", name)) else None
+    if gone is not None:
         remedy = f"the base led to it from here: remove it, too, by '{name}: null' in 'states'"
-        return cut.finding(message, remedy, code="unreachable")
+        return gone.finding(message, remedy, code="unreachable")
     remedy = "lead a transition to it, or remove it"
     return source.at_key(("states", name), message, remedy, code="unreachable")
 
 
-def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | None:
+def _removed_from(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | None:
     """Where a variant removed the way to a state, or to one that leads to it."""
-    if name in source.cut:
-        return source.cut[name]
+    if name in source.removed_to:
+        return source.removed_to[name]
     before = {row.source for row in flow.rows() if row.dest == name} - seen
-    found = (_cut(flow, state, source, seen | before) for state in sorted(before))
+    found = (_removed_from(flow, state, source, seen | before) for state in sorted(before))
     return next(filter(None, found), None)
 
 

@@ -50,7 +50,7 @@ _WORLD = World(
         "turn_deferred",  # a committed turn was refused and waits
         "reply_due",  # the results of the turn's calls have arrived, and their step has not begun
         "heard",  # audio is playing
-        "cut",  # this step was interrupted, and must not play any more
+        "step_stopped",  # this step was interrupted, and must not play any more
         "paused",  # the output is paused until it is resumed
         "stopped",  # it was paused in the middle of playout
         "first_sound_ended",  # since the output was held back, a sound of the user has ended
@@ -62,18 +62,18 @@ _WORLD = World(
         "user_started_speaking": ((), ("user_speaking",), ()),
         "user_stopped_speaking": (("user_speaking",), ("first_sound_ended",), ()),
         "step_started": (
-            ("playout_started", "output_held", "reply_due", "heard", "cut", "stopped"),
+            ("playout_started", "output_held", "reply_due", "heard", "step_stopped", "stopped"),
             ("step_running",),
             (),
         ),
         "step_finished": (
-            ("step_running", "playout_started", "output_held", "heard", "cut", "stopped"),
+            ("step_running", "playout_started", "output_held", "heard", "step_stopped", "stopped"),
             (),
             (),
         ),
-        "playout_started": ((), ("playout_started", "heard"), ("cut", "stopped")),
+        "playout_started": ((), ("playout_started", "heard"), ("step_stopped", "stopped")),
         "playout_finished": (("heard", "stopped"), (), ()),
-        "step_interrupted": (("heard",), ("cut",), ()),
+        "step_interrupted": (("heard",), ("step_stopped",), ()),
         "output_held": (("first_sound_ended",), ("output_held",), ()),
         "output_paused": (("first_sound_ended",), (), ()),
         "output_released": (("output_held",), (), ()),
@@ -97,11 +97,11 @@ _WORLD = World(
         "resume_output": (("paused", "stopped"), ("heard",)),
         "release_output": (("paused", "stopped"), ()),
         "abandon_step": (
-            ("step_running", "playout_started", "output_held", "heard", "cut", "stopped"),
+            ("step_running", "playout_started", "output_held", "heard", "step_stopped", "stopped"),
             (),
         ),
-        "interrupt_speech": (("heard",), ("cut",)),
-        "force_interrupt": (("heard",), ("cut",)),
+        "interrupt_speech": (("heard",), ("step_stopped",)),
+        "force_interrupt": (("heard",), ("step_stopped",)),
         "release_tools": (("unreleased",), ()),
         "answer_turn": ((), ("answered",)),
     },

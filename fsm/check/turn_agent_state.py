@@ -26,9 +26,9 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
             yield make.held(name, "while audio is heard", ["~heard"], remedy=remedy)
     for state in WAITS_FOR_TOOLS:
         yield make.held(state, "though no tool call runs", unless=["~tools_running"])
-    yield make.held("thinking", "for a step that was interrupted", ["~cut"])
+    yield make.held("thinking", "for a step that was interrupted", ["~step_stopped"])
     yield make.held("interrupted", "though no step is there", unless=["~step_running"])
-    yield make.held("interrupted", "though nothing was interrupted", unless=["~cut"])
+    yield make.held("interrupted", "though nothing was interrupted", unless=["~step_stopped"])
     for state in ("listening", *WAITS_FOR_TOOLS):
         yield make.held(state, "while a step holds the floor", ["~step_running"])
         yield make.held(state, "while the output stands still", ["~paused"])

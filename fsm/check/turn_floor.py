@@ -178,7 +178,7 @@ def _runs_on(trigger: str, state: str, timer: str, move: Move) -> bool:
 
 
 def _uninterruptible(make: Maker) -> Iterator[Rule]:
-    def cuts(action: str) -> Where:
+    def stops_by(action: str) -> Where:
         return lambda m: (
             (m.trigger in _BY_USER or m.trigger == "start_playout")
             and m.source in ("thinking", "speaking")
@@ -188,13 +188,13 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
     for fact in make.host_facts("interruptible"):
         for action in ("interrupt_speech", "pause_output", "hold_output"):
             broken = f"{action} is chosen though the speech is uninterruptible"
-            yield make.move(broken, cuts(action), unless=[fact])
+            yield make.move(broken, stops_by(action), unless=[fact])
     for fact in make.host_facts("pausable"):
         broken = "pause_output is chosen though the output cannot pause"
-        yield make.move(broken, cuts("pause_output"), unless=[fact])
+        yield make.move(broken, stops_by("pause_output"), unless=[fact])
     for fact in make.host_facts("holdable"):
         broken = "hold_output is chosen though the first frame cannot be held"
-        yield make.move(broken, cuts("hold_output"), unless=[fact])
+        yield make.move(broken, stops_by("hold_output"), unless=[fact])
 
 
 def floor_is_alive(make: Maker) -> Iterator[Rule]:

@@ -40,13 +40,13 @@ def _resume(make: Maker) -> Iterator[Rule]:
     silent = "though no audio of this step was heard"
     yield make.chosen("resume_output", silent, unless=["~playout_started"])
     yield make.move(
-        "resume_output is chosen though nothing was cut that could go on",
+        "resume_output is chosen though nothing was stopped that could go on",
         lambda m: "resume_output" in m.actions,
         before_not=["~stopped"],
     )
     yield make.chosen("pause_output", silent, unless=["~playout_started"])
     yield make.held("paused", silent, unless=["~playout_started"])
-    yield make.held("paused", "though nothing was cut that could go on", unless=["~stopped"])
+    yield make.held("paused", "though nothing was stopped that could go on", unless=["~stopped"])
     yield make.chosen(
         "report_false_interruption",
         "though nothing is resumed",
@@ -54,7 +54,7 @@ def _resume(make: Maker) -> Iterator[Rule]:
     )
     yield make.chosen(
         "release_output",
-        "before the interrupted step has ended: what was cut may be heard",
+        "before the interrupted step has ended: the interrupted audio may be heard",
         where=lambda m: (m.source, m.dest) == ("interrupted", "interrupted"),
     )
     yield make.move(
@@ -84,7 +84,7 @@ def _results(make: Maker) -> Iterator[Rule]:
         yield make.chosen(action, broken, ["~result_uncommitted"])
     for action in ("request_reply", "request_with_results", "start_preemptive_generation"):
         unsaid = "while the heard part of an interrupted reply is not in the conversation"
-        yield make.chosen(action, unsaid, ["~playout_started", "~cut"])
+        yield make.chosen(action, unsaid, ["~playout_started", "~step_stopped"])
     for fact in make.host_facts("message_pending"):
         earlier = "while earlier words of the user are not in the conversation"
         yield make.chosen("start_preemptive_generation", earlier, [fact])
@@ -154,7 +154,7 @@ def _one_reply(make: Maker) -> Iterator[Rule]:
     )
     yield make.chosen("answer_turn", "though no turn is open", unless=["~turn_open"])
     yield make.chosen(
-        "answer_turn", "while another step holds the floor", ["~step_running"], ["~cut"]
+        "answer_turn", "while another step holds the floor", ["~step_running"], ["~step_stopped"]
     )
     yield make.granted("next_reply", "request_next_reply")
     yield make.chosen("request_next_reply", "while a turn waits for its reply", ["~turn_open"])

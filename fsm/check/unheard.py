@@ -30,14 +30,14 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
     """The wait of a user who hears nothing."""
     flow, bits = model.flow, model.bits
     says = {name for name, action in flow.actions.items() if action.audible}
-    opened, cut = bits.mask(["~turn_open", f"~{REQUESTED}"]), bits.mask(["~cut"])
+    opened, stopped = bits.mask(["~turn_open", f"~{REQUESTED}"]), bits.mask(["~step_stopped"])
     at_work = bits.mask(f"~{name}" for name in _AT_WORK)
     idle = bits.mask(["~heard", "~paused", "~output_held"])
     idle |= bits.mask(name for name in ("on_hold",) if name in flow.facts)
     voice = bits.mask(["~user_speaking"])
 
     def waits(node: int) -> bool:
-        works = model.state(node) != flow.initial and node & at_work and not node & cut
+        works = model.state(node) != flow.initial and node & at_work and not node & stopped
         asked = model.state(node) == CONFIRMING
         return bool(node & opened or works) and not (asked or node & idle)
 
@@ -50,7 +50,7 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
         builtin=False,
         at_most=seconds,
         free=voice,
-        reads=opened | cut | at_work | idle,
+        reads=opened | stopped | at_work | idle,
         denied=bits.mask(n for n in _UP_TO_THE_USER if n in flow.host_facts),
         granted=bits.mask(n for n in ("can_say",) if n in flow.host_facts),
         lasts=waits,

@@ -180,13 +180,13 @@ def agent_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
             words = clip("paused", SMALL, box.w - 10)
             words = words if words == "paused" else ""
             lines.append(rect(box, "pause", 3) + fitted(box.x + 5, y + 12, words, "small", SMALL))
-    lines += [_cut(strip.x(t), y) for t in lanes.cuts if strip.holds(t)]
+    lines += [_zigzag(strip.x(t), y) for t in lanes.interruptions if strip.holds(t)]
     return lines + list(_waits(lanes, strip, y)), height
 
 
-def _cut(x: float, y: float) -> str:
+def _zigzag(x: float, y: float) -> str:
     d = f"M{number(x - 5)} {number(y - 1)}L{number(x + 5)} {number(y + SPEECH + 5)}"
-    return f'<path class="cut" d="{d}"><title>cut short</title></path>'
+    return f'<path class="interrupted" d="{d}"><title>interrupted</title></path>'
 
 
 def _waits(lanes: Lanes, strip: Strip, y: float) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Lanes:
     user: tuple[Span, ...]
     agent: tuple[Span, ...]
     pauses: tuple[Span, ...]
-    cuts: tuple[float, ...]
+    interruptions: tuple[float, ...]
     tools: tuple[Span, ...]
     states: tuple[Span, ...]
     timers: tuple[Span, ...]
@@ -74,7 +74,7 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
         user=tuple(_user(journal, end)),
         agent=agent,
         pauses=tuple(_between(events, _pauses, _resumes, end)),
-        cuts=tuple(_cuts(agent)),
+        interruptions=tuple(_interruptions(agent)),
         tools=tuple(_tools(journal, end)),
         states=states,
         timers=tuple(_timers(flow, journal, states)) if flow else (),
@@ -179,7 +179,7 @@ def _agent(journal: Journal, end: float) -> Iterator[Span]:
     if notes:
         for note, span in notes:
             text = str(note.data.get("text") or "")
-            kind = "cut" if note.data.get("cut") is True else ""
+            kind = "interrupted" if note.data.get("cut") is True else ""
             yield attrs.evolve(span, label=text, kind=kind, tip=text)
         return
 
@@ -189,12 +189,12 @@ def _agent(journal: Journal, end: float) -> Iterator[Span]:
 
     for span in _between(journal.entries, _is("playout_started"), closes, end):
         stop = next((e for e in journal.entries if e.t == span.end and closes(e)), None)
-        cut = stop is not None and stop.trigger not in ("playout_finished", "step_finished")
-        yield attrs.evolve(span, kind="cut" if cut else "")
+        stopped = stop is not None and stop.trigger not in ("playout_finished", "step_finished")
+        yield attrs.evolve(span, kind="interrupted" if stopped else "")
 
 
-def _cuts(agent: Iterable[Span]) -> Iterator[float]:
-    return (span.end for span in agent if span.kind == "cut")
+def _interruptions(agent: Iterable[Span]) -> Iterator[float]:
+    return (span.end for span in agent if span.kind == "interrupted")
 
 
 def _tools(journal: Journal, end: float) -> Iterator[Span]:

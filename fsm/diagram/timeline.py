@@ -48,12 +48,12 @@ def draw_strip(
         y += height
         ends = y
     axis = list(_axis(strip, top, ends))
-    cuts = [
-        f'<path class="cutline" d="M{number(strip.x(t))} {number(top + 22)}V{number(ends)}"/>'
-        for t in lanes.cuts
+    interruptions = [
+        f'<path class="stopline" d="M{number(strip.x(t))} {number(top + 22)}V{number(ends)}"/>'
+        for t in lanes.interruptions
         if strip.holds(t)
     ]
-    return [f'<g id="{name}-{strip.start:g}">', *axis, *cuts, *body, "</g>"], ends - top
+    return [f'<g id="{name}-{strip.start:g}">', *axis, *interruptions, *body, "</g>"], ends - top
 
 
 def _axis(strip: Strip, top: float, bottom: float) -> Iterator[str]:
@@ -113,8 +113,8 @@ _RULES = """
 .tf .tool{fill:@tool}
 .tf .tool.error,.tf .tool.cancelled{fill:@refused}
 .tf text.on,.tf .wait{fill:@paper}
-.tf .cut{stroke:@accent;stroke-width:3;fill:none}
-.tf .cutline{stroke:@accent;stroke-width:1.2;stroke-dasharray:3 3}
+.tf .interrupted{stroke:@accent;stroke-width:3;fill:none}
+.tf .stopline{stroke:@accent;stroke-width:1.2;stroke-dasharray:3 3}
 .tf .armed{stroke:@quiet;stroke-width:2}
 .tf .ended{stroke:@quiet;stroke-width:2}
 .tf .fired{fill:@timer}
@@ -216,7 +216,7 @@ def _summary(lanes: Lanes) -> str:
     counts = (
         (lanes.taken, "trigger taken", "triggers taken"),
         (len(lanes.refusals), "refused", "refused"),
-        (len(lanes.cuts), "cut short", "cut short"),
+        (len(lanes.interruptions), "interrupted", "interrupted"),
         (sum(s.kind == "fired" for s in lanes.timers), "timer fired", "timers fired"),
     )
     return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)

@@ -31,7 +31,7 @@ class Merge:
     Attributes:
         findings: The problems.
         removed: The names that the flow removes, and where.
-        cut: The states to which the flow removes a transition, and where.
+        removed_to: The states to which the flow removes a transition, and where.
         added: The states that the base does not have.
     """
 
@@ -39,7 +39,7 @@ class Merge:
         self.base_name = base_name
         self.findings: list[Finding] = []
         self.removed: dict[Path, Location] = {}
-        self.cut: dict[str, Location] = {}
+        self.removed_to: dict[str, Location] = {}
         self.added: set[str] = set()
 
     def merge(self, base: Node, flow: Node) -> Node:
@@ -76,7 +76,7 @@ class Merge:
         if _is_body(path[:-1]) and path[-1] in _REFUSALS:
             return _joined(base, flow)
         if _is_transition(path):
-            self._cut_off(base, flow.key)
+            self._record_removed_to(base, flow.key)
         return flow
 
     def _remove(self, out: dict[str, Node], name: str, node: Node, path: Path) -> None:
@@ -96,13 +96,13 @@ class Merge:
         if len(path) == 3 and path[0] == "facts":
             self.removed["facts", path[2]] = where
         if _is_transition(path):
-            self._cut_off(gone, where)
+            self._record_removed_to(gone, where)
 
-    def _cut_off(self, transitions: Node, where: Location) -> None:
+    def _record_removed_to(self, transitions: Node, where: Location) -> None:
         """Record that these transitions no longer lead to their dests."""
         found = transitions.value if isinstance(transitions.value, list) else [transitions]
         for dest in filter(None, (_field(node, "dest") for node in found)):
-            self.cut[dest] = where
+            self.removed_to[dest] = where
 
     def _move(self, state: dict[str, Node], change: dict[str, Node], path: Path) -> None:
         """Keep each trigger in only one of `on`, `refuses` and `ignores`: the one where the change

@@ -189,7 +189,7 @@ def _read_merged(
     merge = Merge(str(extends.value))
     merged = merge.merge(base, root)
     source.removed.update(merge.removed)
-    source.cut.update(merge.cut)
+    source.removed_to.update(merge.removed_to)
     source.added.update(merge.added)
     if (name := base.value.get("flow")) is not None:
         source.bases.add(str(name.value))

@@ -137,7 +137,7 @@ class _State:
         if gone is not None and not self.source.inherited(where):
             mark = self.source.value(where)
             self.source.removed["states", self.name, "on", trigger] = mark
-            self.source.cut.update({row.dest: mark for row in gone[0] if row.dest})
+            self.source.removed_to.update({row.dest: mark for row in gone[0] if row.dest})
 
     def _table(
         self, key: str, rows: Mapping[str, tuple[Alternatives, Path]], own: Mapping[str, object]

@@ -152,7 +152,7 @@ class Backchannels:
     pause: float = doc(
         "Seconds of silence that are a pause. It must be shorter than the silence after which the "
         "VAD reports the end of speech (Silero on LiveKit: 0.55 s, Pipecat's `stop_secs`: 0.2 s).",
-        default=0.2,
+        default=0.12,
     )
     in_: Names = doc(
         "The states in which it may be said: listening, tool_running (while the turn waits for a "

@@ -151,14 +151,14 @@ class Figures:
     @property
     def false_interruption_rate(self) -> float | None:
         """The share of interruptions by the user that got no transcript."""
-        cuts = self._cuts
-        return _rate(cuts["resumed"] + cuts["given_up"], cuts.total())
+        interrupted = self._interrupted
+        return _rate(interrupted["resumed"] + interrupted["given_up"], interrupted.total())
 
     @property
     def resume_rate(self) -> float | None:
         """The share of interruptions without a transcript after which the agent resumed."""
-        cuts = self._cuts
-        return _rate(cuts["resumed"], cuts["resumed"] + cuts["given_up"])
+        interrupted = self._interrupted
+        return _rate(interrupted["resumed"], interrupted["resumed"] + interrupted["given_up"])
 
     @property
     def silences(self) -> tuple[Silence, ...]:
@@ -244,7 +244,7 @@ class Figures:
         return [value for value in self.values if isinstance(value, Interruption)]
 
     @property
-    def _cuts(self) -> Counter[str]:
+    def _interrupted(self) -> Counter[str]:
         return Counter(
             value.outcome for value in self.values if isinstance(value, InterruptedSpeech)
         )

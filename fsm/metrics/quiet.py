@@ -291,7 +291,7 @@ class QuietTimes:
             self._close(self._open, now)
         parts, self._parts, self._open = self._parts, [], None
         if parts:
-            out.append(AgentSilence(tuple(self._told(part, end) for part, end in parts)))
+            out.append(AgentSilence(tuple(self._part(part, end) for part, end in parts)))
         for known in (self._worded, self._voices):
             for utterance in [n for n in known if n != self._utterance]:
                 del known[utterance]
@@ -304,7 +304,7 @@ class QuietTimes:
         several = len(self._in_a_row) > 1 or not self._any_words
         return self._unrecognised.union(*self._in_a_row if several else ())
 
-    def _told(self, part: _Open, end: float) -> Part:
+    def _part(self, part: _Open, end: float) -> Part:
         cause, why = part.cause, part.why
         worded, unheard = self._worded, self._without_words()
         if part.voice:

@@ -185,14 +185,14 @@ def _rates(figures: Figures) -> _Table:
     rates = (
         ("yielded within 2 s", figures.yield_rate),
         ("talked through", figures.talk_through_rate),
-        ("cut without words", figures.false_interruption_rate),
+        ("interrupted, no transcript", figures.false_interruption_rate),
         ("resumed after that", figures.resume_rate),
     )
     rows = tuple((name, _percent(rate)) for name, rate in rates)
     by = Counter(overlap.by for overlap in figures.overlaps)
     rows += (("overlaps begun by the user", str(by["user"])),)
     rows += (("overlaps begun by the agent", str(by["agent"])),)
-    rows += (("blips, under 0.7 s and cut", str(len(figures.blips))),)
+    rows += (("blips, interrupted within 0.7 s", str(len(figures.blips))),)
     return _Table("Rates and counts", ("", "value"), rows)
 
 

@@ -102,8 +102,8 @@ def _text(file: Path, judged: Audit) -> str:
     if judged.unjudged:
         missing = "; ".join(judged.unjudged)
         lines.append(f"not judged, or in part, as the file does not say {missing}")
-    if told := _rates(judged.panel):
-        lines.append(f"panel: {told}")
+    if rates := _rates(judged.panel):
+        lines.append(f"panel: {rates}")
     if judged.scores:
         theirs = [f"{name} {value:.2f}" for name, value in judged.scores.items()]
         lines.append(f"scores of {judged.of}: " + ", ".join(theirs))
@@ -134,8 +134,8 @@ def _summary(audits: list[Audit]) -> list[str]:
         many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
         held = f" ({kind.property})" if kind.property else ""
         lines.append(f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}")
-    if told := _rates(panel(judged.ticks for judged in audits)):
-        lines.append(f"panel of all: {told}")
+    if rates := _rates(panel(judged.ticks for judged in audits)):
+        lines.append(f"panel of all: {rates}")
     return lines
 
 

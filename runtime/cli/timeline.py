@@ -33,10 +33,10 @@ def timeline(
     from turnfsm.fsm.journal import read_journal
 
     png = _is_png(output)
-    told = read_journal(journal)
+    recorded = read_journal(journal)
     colors: Theme = "light" if png and theme == "auto" else theme
-    run = flow_of(flow, told.header.flow)
-    svg = draw(told, run, start=start, end=end, theme=colors)
+    run = flow_of(flow, recorded.header.flow)
+    svg = draw(recorded, run, start=start, end=end, theme=colors)
     write_file(output, to_png(svg, width) if png else svg.encode())
 
 

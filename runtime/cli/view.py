@@ -118,7 +118,7 @@ def _serve(what: Path, flow: str | None, settings: LiveSettings) -> None:
     if not what.exists():
         raise TurnfsmError(f"{what}: no such file or folder; name a journal or a folder of them")
     shown = LiveView(settings.host, settings.port, settings.token)
-    folder = Folder(what, shown.hub, lambda told: _flow(flow, told, what))
+    folder = Folder(what, shown.hub, lambda name: _flow(flow, name, what))
     print(f"{shown.url} shows {what} as it grows; Ctrl-C ends it", flush=True)
     try:
         while True:
@@ -161,14 +161,14 @@ def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:
         studio.close()
 
 
-def _flow(named: str | None, told: str, journal: Path) -> Flow:
+def _flow(named: str | None, name: str, journal: Path) -> Flow:
     """The named flow; else the journal's, if it is a shipped one."""
     from turnfsm.fsm import load_flow, shipped_flows
     from turnfsm.fsm.errors import TurnfsmError
 
-    if named is None and told not in shipped_flows():
+    if named is None and name not in shipped_flows():
         raise TurnfsmError(
-            f"{journal}: of the flow {told!r}, which is none of the shipped ones; "
+            f"{journal}: of the flow {name!r}, which is none of the shipped ones; "
             "name its file: --flow FILE.yaml"
         )
-    return load_flow(named or told)
+    return load_flow(named or name)

@@ -33,28 +33,28 @@ def why(
     from turnfsm.fsm.journal import read_journal
     from turnfsm.fsm.metrics.why import explain, explain_at, how_it_ended
 
-    told = read_journal(journal)
-    run = flow_of(flow, told.header.flow)
+    recorded = read_journal(journal)
+    run = flow_of(flow, recorded.header.flow)
     if at is None:
-        silences = explain(told, run, longer_than=longer_than)
+        silences = explain(recorded, run, longer_than=longer_than)
         for silence in silences:
             print(printable(str(silence)))
         if not silences:
             print(f"no silence of more than {longer_than:g} s")
-        if (ended := how_it_ended(told)) is not None:
+        if (ended := how_it_ended(recorded)) is not None:
             print(printable(ended))
         return
-    moment = explain_at(told, at, run)
+    moment = explain_at(recorded, at, run)
     if moment is None:
-        last = told.records[-1].t if told.records else 0.0
+        last = recorded.records[-1].t if recorded.records else 0.0
         raise TurnfsmError(f"error: {journal} ends at {last:.2f} s; give --at a time before")
     print(printable(str(moment)))
 
 
-def flow_of(named: str | None, told: str) -> Flow | None:
+def flow_of(named: str | None, recorded_name: str) -> Flow | None:
     """The named flow; else the journal's, if it is a shipped one."""
     from turnfsm.fsm import load_flow, shipped_flows
 
     if named is not None:
         return load_flow(named)
-    return load_flow(told) if told in shipped_flows() else None
+    return load_flow(recorded_name) if recorded_name in shipped_flows() else None

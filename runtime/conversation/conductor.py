@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.agenda import CallInBackground, CallMade, ResultReady
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import (
     AudioResumed,
@@ -84,7 +83,6 @@ class Conductor:
             lambda turn, outcome, why, current: self.commits.turn_ended(
                 turn, outcome, why, current
             ),
-            self.log,
             lambda: session.closing,
             self._is_asked_again,
         )
@@ -169,10 +167,6 @@ class Conductor:
         self.agent_state.turn = self.objections.turn = turn
         core.ledger.note = turn.note
         self.log.govern(turn.flow, turn.note)
-        for call in core.ledger.undelivered:
-            self.log.add(CallMade(call, ""))
-            self.log.add(CallInBackground(call))  # delivered with the next reply that shows it
-            self.log.add(ResultReady(call))
         core.ledger.delivers = lambda call: self.log.agenda.find("result", call) is not None
 
     # -- the session

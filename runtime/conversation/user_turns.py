@@ -8,9 +8,6 @@ from typing import Literal, get_args
 
 import attrs
 
-from turnfsm.fsm.agenda import AnswerDeferred, DeferralEnded
-from turnfsm.runtime.log import Log
-
 from .deferred import Deferred
 from .ports import Source, Speech, UserTurn
 
@@ -89,27 +86,27 @@ class UserTurns:
     Args:
         ended: Called with the turn, its outcome, the reason, and `current`: whether it is the
             latest turn.
-        log: Its agenda says whether a turn is deferred.
         closing: Says whether the session closes.
         due: Says whether another reply will answer a message of the user.
+
+    Attributes:
+        deferred: What the framework needs to commit the deferred turn, which contains all turns
+            that were deferred. The flow's fact `turn_deferred` says that there is one.
     """
 
     def __init__(
         self,
         ended: Callable[[Turn, Outcome, str, bool], None],
-        log: Log,
         closing: Callable[[], bool],
         due: Callable[[str], bool],
     ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
+        self.deferred: Deferred[UserTurn] | None = None
         self._ended = ended
-        self._log = log
         self._closing, self._due = closing, due
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[Hashable, Turn] = {}  # the task that answers each
-        # What the framework needs to commit the turn that is deferred on the agenda
-        self._carried: Deferred[UserTurn]
         self._asked: list[Turn] = []  # turns whose replies were requested, and not heard yet
         self._failed = ("", "")  # the speech that failed last, and how
         self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
@@ -128,7 +125,6 @@ class UserTurns:
         """
         deferred = self.is_deferred(info)
         self._take_in_deferred(info)
-        self._log.add(DeferralEnded())
         self._latest = turn = Turn(self._next(), info, owner, deferred=deferred)
         self._follow_words(turn)
         for older in self._asked:
@@ -155,11 +151,6 @@ class UserTurns:
         for turn in (*self._tasks.values(), *self._asked):
             if turn.speech is speech:
                 turn.answers = message
-
-    @property
-    def deferred(self) -> Deferred[UserTurn] | None:
-        """The turn that waits until it can be committed. It contains all that were deferred."""
-        return self._carried if self._log.agenda.deferred else None
 
     def is_deferred(self, info: UserTurn) -> bool:
         return self.deferred is not None and self.deferred.work is info
@@ -194,8 +185,7 @@ class UserTurns:
         """A turn is deferred. It takes in the turn that was deferred before it."""
         if not self.is_deferred(info):
             self._take_in_deferred(info)
-            self._carried = Deferred("user turn", info, owner, reason)
-            self._log.add(AnswerDeferred())
+            self.deferred = Deferred("user turn", info, owner, reason)
 
     def follow(self, task: Hashable, items: Iterable[str]) -> None:
         """This task answers the latest turn, unless its agent is closed before.
@@ -286,10 +276,10 @@ class UserTurns:
 
     def drop_deferred(self) -> UserTurn | None:
         """Drop the deferred turn, and return it."""
-        if (deferred := self.deferred) is None:
+        deferred, self.deferred = self.deferred, None
+        if deferred is None:
             return None
         deferred.end = "dropped"
-        self._log.add(DeferralEnded())
         self._end_deferred(deferred, "dropped", CLOSED)
         return deferred.work
 
@@ -302,11 +292,12 @@ class UserTurns:
             deferred.work.new_transcript = _joined(*words)
 
     def _take_in_deferred(self, info: UserTurn) -> None:
-        if (deferred := self.deferred) is None:
+        deferred, self.deferred = self.deferred, None
+        if deferred is None:
             return
         deferred.end = "begun"
         if deferred.work is not info:
-            info.new_transcript = self.with_deferred(info.new_transcript)
+            info.new_transcript = _joined(deferred.work.new_transcript, info.new_transcript)
             self._end_deferred(deferred, "superseded", NEWER)
 
     def _end_deferred(self, deferred: Deferred[UserTurn], outcome: Outcome, why: str) -> None:

@@ -48,8 +48,8 @@ def check(
             after = f" after {_tell(found[-1])}" if found else ""
             return Result(expectation.name, False, f"missing: {_describe(mark)}{after}")
         found.append(match)
-    told = "; ".join(map(_tell, found)) or f"{len(part)} records, none of the kind"
-    return Result(expectation.name, True, told)
+    details = "; ".join(map(_tell, found)) or f"{len(part)} records, none of the kind"
+    return Result(expectation.name, True, details)
 
 
 def moment(record: Record) -> float:

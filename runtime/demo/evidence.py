@@ -44,8 +44,8 @@ def understood(wanted: Sequence[str], turns: Sequence[str]) -> Result:
     """The user's lines with words are turns, with few wrong words."""
     errors = word_errors(" ".join(wanted), " ".join(turns))
     ok = 0 < len(turns) == len(wanted) and errors.rate <= WORD_ERRORS
-    told = f"{len(turns)} turns of {len(wanted)} lines with words; {_wrong(errors)}"
-    return Result("user_understood", ok, told)
+    details = f"{len(turns)} turns of {len(wanted)} lines with words; {_wrong(errors)}"
+    return Result("user_understood", ok, details)
 
 
 def turns_accounted(records: Iterable[Record]) -> Result:
@@ -55,9 +55,9 @@ def turns_accounted(records: Iterable[Record]) -> Result:
         committed += record.get("trigger") == "turn_committed" and record["verdict"] == "taken"
         if record.get("note") == "turn":
             outcomes[str(record["data"]["outcome"])] += 1
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    details = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     ok = 0 < committed == outcomes.total() and not outcomes["dropped"]
-    return Result("turns_accounted", ok, f"{committed} committed: {told or 'no outcome'}")
+    return Result("turns_accounted", ok, f"{committed} committed: {details or 'no outcome'}")
 
 
 def audible(said: str, heard: Sequence[str]) -> Result:
@@ -70,14 +70,14 @@ def audible(said: str, heard: Sequence[str]) -> Result:
 def replays(journal: Journal, flow: Flow) -> Result:
     """A replay gives the same verdicts."""
     divergence, decided = replay(journal, flow), len(journal.entries)
-    told = str(divergence or f"the flow decides all {decided} entries again in the same way")
-    return Result("journal_replays", decided > 0 and divergence is None, told)
+    details = str(divergence or f"the flow decides all {decided} entries again in the same way")
+    return Result("journal_replays", decided > 0 and divergence is None, details)
 
 
 def no_errors(errors: Sequence[str]) -> Result:
     """Nothing was logged as an error."""
-    told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
-    return Result("no_errors", not errors, told)
+    details = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
+    return Result("no_errors", not errors, details)
 
 
 def _to_the_end(take: Take) -> Result:
@@ -96,23 +96,23 @@ def _asked_once(take: Take) -> Result:
     asked = [request.at for request in requests if words(request.about) == said]
     commits = [r["t"] for r in take.committed if words(r["data"].get("text", "")) == said]
     when = ", ".join(f"{at:.2f} s" for at in asked) or "never"
-    told = f"{_LINES['interjection'].text!r} reached the model: {when}"
+    details = f"{_LINES['interjection'].text!r} reached the model: {when}"
     committed = f"; committed: {', '.join(f'{at:.2f} s' for at in commits) or 'never'}"
     ok = len(asked) == len(commits) == 1 and asked[0] > commits[0] - 0.01
-    return Result("model_asked_once", ok, told + committed)
+    return Result("model_asked_once", ok, details + committed)
 
 
 def _calls(take: Take) -> Result:
     """Each call ran once, and requests contain it with its result, in every provider's format."""
     made = [item for item in take.history if isinstance(item, llm.FunctionCall)]
-    told = ", ".join(f"{call.name}({_arguments(call.arguments)})" for call in made) or "no call"
+    details = ", ".join(f"{call.name}({_arguments(call.arguments)})" for call in made) or "no call"
     if wrong := request_problems(llm.ChatContext(list(take.history))):
-        return Result("calls_once", False, f"{wrong[0]}: {told}")
+        return Result("calls_once", False, f"{wrong[0]}: {details}")
     runs = Counter(record["data"]["call_id"] for record in take.notes("tool"))
     ok = runs == Counter(call.call_id for call in made)
     ok = ok and [(call.name, json.loads(call.arguments)) for call in made] == list(CALLS)
-    told = f"{told}: {runs.total()} runs for {len(made)} calls"
-    return Result("calls_once", ok, f"{told}; the robot stands at {take.position} m")
+    details = f"{details}: {runs.total()} runs for {len(made)} calls"
+    return Result("calls_once", ok, f"{details}; the robot stands at {take.position} m")
 
 
 def _audible(take: Take) -> Result:
@@ -126,8 +126,8 @@ def _replays(take: Take, flow: Flow, written: Journal) -> Result:
     """The file is complete, and a replay gives the same verdicts."""
     count = 1 + len(written.records)
     if count != len(take.records):
-        told = f"the file has {count} of {len(take.records)} records"
-        return Result("journal_replays", False, told)
+        details = f"the file has {count} of {len(take.records)} records"
+        return Result("journal_replays", False, details)
     return replays(written, flow)
 
 

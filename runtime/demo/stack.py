@@ -90,14 +90,14 @@ class SpokenStack(ABC):
     def _texts(self) -> list[str]:
         """The text of each piece of audio. A paused utterance continues where it stopped."""
         texts: list[str] = []
-        utterance, captured, told = -1, bytearray(), 0
+        utterance, captured, returned = -1, bytearray(), 0
         for sound in self.output.heard:
             if sound.segment != utterance:
-                utterance, captured, told = sound.segment, bytearray(), 0
+                utterance, captured, returned = sound.segment, bytearray(), 0
             captured += sound.pcm
             known = self.tts.words_in(captured, len(captured)).split()
-            texts.append(" ".join(known[told:]))
-            told = len(known)
+            texts.append(" ".join(known[returned:]))
+            returned = len(known)
         return texts
 
     async def aclose(self) -> None:

@@ -6,18 +6,18 @@ from typing import Any
 
 from .checks import moment
 
-__all__ = ["told", "transcript"]
+__all__ = ["as_text", "transcript"]
 
 _KINDS = ("user_audio", "agent_audio", "tool")
 
 
 def transcript(records: Iterable[Mapping[str, Any]]) -> str:
     """What was said and what the tools did, in the order in which it began, with times."""
-    lines = [(_began(r), r["seq"], told(r)) for r in records if r.get("note") in _KINDS]
+    lines = [(_began(r), r["seq"], as_text(r)) for r in records if r.get("note") in _KINDS]
     return "".join(f"{began:7.2f} s  {text}\n" for began, _, text in sorted(lines))
 
 
-def told(record: Mapping[str, Any]) -> str:
+def as_text(record: Mapping[str, Any]) -> str:
     """One entry as a line, without its time."""
     data = record["data"]
     match record["note"]:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from turnfsm.fsm import Flow
 
-from .transcript import told
+from .transcript import as_text
 
 __all__ = ["Lines"]
 
@@ -35,7 +35,7 @@ class Lines:
 
 def _line(record: Record, timers: Mapping[str, float]) -> str:
     if record.get("note") in _SPOKEN:
-        return told(record)
+        return as_text(record)
     if "trigger" not in record or _idle(record, timers):
         return ""
     if record["verdict"] == "refused" or record["entered"]:

@@ -128,7 +128,7 @@ class LiveJournal:
         fresh, self._fresh = self._fresh, []
         self._keep(fresh)
         # A list's own method is as quick as the deque's; sinks get records one by one.
-        self.append = self._emit_fresh if self._told else self._fresh.append
+        self.append = self._emit_fresh if self._has_readers else self._fresh.append
         return fresh
 
     @property
@@ -150,7 +150,7 @@ class LiveJournal:
 
     def _first(self, raw: Raw) -> None:
         self._fresh.append(raw)
-        self.append = self._emit_fresh if self._told else self._fresh.append
+        self.append = self._emit_fresh if self._has_readers else self._fresh.append
         self._pass_on(raw)
         if self._wake is not None:
             self._wake()
@@ -188,7 +188,7 @@ class LiveJournal:
             self.append = self._emit
 
     @property
-    def _told(self) -> bool:
+    def _has_readers(self) -> bool:
         """There is a sink, a listener or a reader."""
         return bool(self._sinks or self._listeners)
 
@@ -257,7 +257,7 @@ class LiveJournal:
 
     def _begin(self, raw: Raw) -> None:
         self._entries = deque((raw,), self.maxlen)
-        self.append = self._emit if self._told else self._entries.append
+        self.append = self._emit if self._has_readers else self._entries.append
         self._pass_on(raw)
 
     def _emit(self, raw: Raw) -> None:
@@ -265,7 +265,7 @@ class LiveJournal:
         self._pass_on(raw)
 
     def _pass_on(self, raw: Raw) -> None:
-        if not self._told:
+        if not self._has_readers:
             return
         if self._sinks:
             self._write(self.typed(raw).to_json())

@@ -28,8 +28,7 @@ from .seconds import Seconds
 __all__ = ["FollowedTurn", "ObservedSession", "observed_session"]
 
 _TO_GOVERN = {
-    "actions", "audit", "ledger", "proof", "publish_state", "session_id", "store", "strict",
-    "telemetry",
+    "actions", "audit", "proof", "publish_state", "session_id", "store", "strict", "telemetry",
 }  # fmt: skip
 """The arguments that only a session needs which the flow governs."""
 

@@ -30,7 +30,7 @@ from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
-from turnfsm.runtime.ledger import Ledger, check_ledger
+from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.livekit_contract import UnsupportedLiveKit
 from turnfsm.runtime.observe.telemetry import Telemetry, check_telemetry
@@ -82,8 +82,6 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             ends waits that a caller would not accept. By default a session waits as long as LiveKit
             does, and reports a long wait (``turn_waits_long``).
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
-        ledger: The tool calls of a crashed session, `Ledger.from_journal(...)`. A call that was
-            completed there is answered from it once, and not executed again.
         store: Where the session is saved, so that another worker can continue it: the path of a
             SQLite file, ``postgresql://...``, or a `Store`. See docs/store.md.
         session_id: The name under which another worker finds the session, such as the room's name.
@@ -143,7 +141,6 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         timers: Mapping[str, float] | None = None,
         limits: str | None = None,
         sinks: Iterable[Sink] = (),
-        ledger: Ledger | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
         actions: object | None = None,
@@ -183,12 +180,10 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         self._sinks = check_sinks(sinks)
         if shown := view_of(view):
             self._sinks += (shown.feed(self._flow, self._sinks),)
-        self.ledger = check_ledger(ledger)
+        self.ledger = Ledger()
         self._keeping = Keeping(store, session_id, self.taken) if store is not None else None
         self._past: Past | None = None
         self._begin()
-        for call in self.ledger:  # so that the next restart has them, too
-            self._turn.note("tool_restored", **call.as_note())
 
     @property
     def turn(self) -> SessionTurn:

@@ -27,7 +27,7 @@ class RoomState:
 
     def __init__(self, publish: Callable[[str, str], Awaitable[None]]) -> None:
         self._publish = publish
-        self._told = self._held = ""
+        self._published = self._held = ""
         self._task: asyncio.Task[None] | None = None
 
     def hear(self, raw: Raw) -> None:
@@ -44,12 +44,12 @@ class RoomState:
             self._task.cancel()
 
     async def _tell(self) -> None:
-        while self._told != self._held:
-            self._told = self._held
+        while self._published != self._held:
+            self._published = self._held
             try:
-                await self._publish(ATTRIBUTE, self._told)
+                await self._publish(ATTRIBUTE, self._published)
             except Exception as exc:  # a lost room must not end the conversation
                 logger.warning(
-                    "the state %r could not be published in the room: %s", self._told, exc
+                    "the state %r could not be published in the room: %s", self._published, exc
                 )
             await asyncio.sleep(EVERY)

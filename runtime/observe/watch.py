@@ -97,20 +97,20 @@ class Watch:
         journal, follower = self._journal, self._follower
         if journal.seq == self._seq:
             return
-        told: list[tuple[Entry | Note | None, Sequence[Value]]] = []
+        fed: list[tuple[Entry | Note | None, Sequence[Value]]] = []
         for raw in journal.since(self._seq):
             record = journal.typed(raw)
-            told.append((record, follower.feed(record) if follower else ()))
-        missed = journal.seq - self._seq - len(told)
+            fed.append((record, follower.feed(record) if follower else ()))
+        missed = journal.seq - self._seq - len(fed)
         if missed:
             logger.warning("%d records came at once and were dropped: no figure has them", missed)
         self._seq = journal.seq
-        self._give(told)
+        self._give(fed)
 
-    def _give(self, told: Iterable[tuple[Entry | Note | None, Sequence[Value]]]) -> None:
+    def _give(self, fed: Iterable[tuple[Entry | Note | None, Sequence[Value]]]) -> None:
         for consumer in self._consumers:
             try:
-                for record, values in told:
+                for record, values in fed:
                     consumer.take(record, values)
             except Exception:  # it must not break the conversation
                 logger.exception("%r gets no more records", consumer)

@@ -106,11 +106,11 @@ class Talk:
         Raises:
             Exception: The model is to fail.
         """
-        told = [text for who, text in messages if who == "agent"]
+        agent = [text for who, text in messages if who == "agent"]
         news = [
             words
             for result, words in self.results.items()
-            if any(result in text for _, text in messages) and not any(words in t for t in told)
+            if any(result in text for _, text in messages) and not any(words in t for t in agent)
         ]
         who, text = messages[-1]
         if who != "user":

@@ -121,9 +121,9 @@ class LiveView:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         from .server import events
 
-        return await events(request, self._told(request.query.get("session")))
+        return await events(request, self._messages(request.query.get("session")))
 
-    async def _told(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
+    async def _messages(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
         """The messages to one viewer: the list of sessions, why others cannot be shown, one
         session, its rows, the time."""
         listed: list[dict[str, Any]] | None = None
@@ -149,8 +149,8 @@ class LiveView:
                 ended = "true" if shown.ended else "false"
                 if rows or not over:
                     how = json.dumps(shown.how)
-                    told = f'"now":{shown.now:.3f},"ended":{ended},"how":{how}'
-                    yield f'{{"rows":[{",".join(rows)}],{told}}}'
+                    status = f'"now":{shown.now:.3f},"ended":{ended},"how":{how}'
+                    yield f'{{"rows":[{",".join(rows)}],{status}}}'
                 if at < len(shown):
                     continue
                 over = shown.ended

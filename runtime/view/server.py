@@ -184,8 +184,8 @@ async def events(
     response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
     await response.prepare(request)
     try:
-        async with contextlib.aclosing(messages) as told:
-            async for message in told:
+        async with contextlib.aclosing(messages) as stream:
+            async for message in stream:
                 text = message if isinstance(message, str) else json.dumps(message, default=str)
                 async with asyncio.timeout(_SLOWEST):
                     await response.write(f"data: {text}\n\n".encode())

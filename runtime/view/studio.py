@@ -91,15 +91,15 @@ class FlowStudio:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         from .server import events
 
-        return await events(request, self._told())
+        return await events(request, self._messages())
 
-    async def _told(self) -> AsyncGenerator[dict[str, Any]]:
-        told = None
+    async def _messages(self) -> AsyncGenerator[dict[str, Any]]:
+        sent = None
         while True:
             changed = self._changed
-            if told is not self._file.data:
-                told = self._file.data
-                yield {"flow": told}
+            if sent is not self._file.data:
+                sent = self._file.data
+                yield {"flow": sent}
             try:
                 async with asyncio.timeout(_BEAT):
                     await changed.wait()

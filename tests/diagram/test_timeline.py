@@ -46,7 +46,7 @@ def test_speech_is_found_with_and_without_notes(notes: bool) -> None:
     assert [round(span.end, 1) for span in lanes.user] == [2.9, 7.5, 12.5, 18.8]
     assert round(lanes.agent[0].start, 1) == 4.0
     assert round(lanes.agent[0].end, 1) == 5.4
-    assert len(lanes.cuts) == 1
+    assert len(lanes.interruptions) == 1
     assert ("Hello?" in {span.label for span in lanes.user}) == notes
 
 

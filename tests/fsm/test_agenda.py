@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 from turnfsm import load_flow
 from turnfsm.fsm.agenda import (
     Agenda,
-    AnswerDeferred,
     AnswerDue,
     Answered,
     AnswersByItself,
     CallDetached,
     CallInBackground,
     CallMade,
-    DeferralEnded,
     Entry,
     HeardByModel,
     NoiseEnded,
@@ -178,8 +176,6 @@ REPLIES = st.sampled_from(["r", "s", "t"])
 CALLS, WORDS = st.sampled_from(["c", "d"]), st.sampled_from(["u", "v"])
 ENTRIES = st.one_of(
     WORDS.map(AnswerDue),
-    st.builds(AnswerDeferred),
-    st.builds(DeferralEnded),
     st.builds(CallMade, CALLS, REPLIES),
     CALLS.map(CallInBackground),
     CALLS.map(CallDetached),
@@ -211,26 +207,6 @@ def test_only_live_replies_hold_claims_whatever_happens(entries: Iterable[Entry]
         assert o.by is None or o.by in live
     ids = [(o.kind, o.id) for o in agenda.obligations]
     assert len(ids) == len(set(ids))
-
-
-@given(st.lists(ENTRIES, max_size=30))
-def test_a_deferred_turn_waits_until_its_deferral_ends_whatever_else_happens(
-    entries: list[Entry],
-) -> None:
-    """As for the fact `turn_deferred` of the flow, only two events matter. No reply claims it."""
-    turns = [entry for entry in entries if isinstance(entry, AnswerDeferred | DeferralEnded)]
-    agenda = fold(*entries)
-    assert agenda.deferred == (turns[-1:] == [AnswerDeferred()])
-    assert all(
-        o.state == "open" for o in agenda.obligations if o.kind == "utterance" and not o.ready
-    )
-
-
-def test_a_deferred_turn_is_in_no_request_and_starts_no_reply() -> None:
-    """Its message is not in the conversation: first it must be committed."""
-    agenda = fold(AnswerDeferred(), ReplyAsked("r"), RequestSent("r", answers=True))
-    assert (agenda.deferred, agenda.requested_of("r")) == (True, ())
-    assert (agenda.open, agenda.due, agenda.unclaimed, agenda.unanswered) == ((), (), (), ())
 
 
 @given(ENTRIES)

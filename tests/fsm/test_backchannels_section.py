@@ -33,7 +33,7 @@ def test_it_is_short_for_two_timers_a_fact_and_actions() -> None:
     assert flow.timers["backchannel_after"] == 4.0
     assert flow.actions["say_backchannel"].say == ("Mhm.", "I see.")
     assert not flow.actions["say_backchannel"].audible
-    assert flow.states["listening"].tuning.min_silence == 0.2
+    assert flow.states["listening"].tuning.min_silence == 0.12
     assert not {*flow.states["tool_running"].after} & {"backchannel_after", "backchannel_look"}
 
 

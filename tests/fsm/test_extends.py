@@ -177,5 +177,5 @@ def test_the_ways_that_a_variant_takes_away_are_known() -> None:
     for change in ("refuses: [barge_in]", "on: {barge_in: {}}", "on: {barge_in: null}"):
         source = variant(f"states:\n  talking:\n    {change}\n").source
         assert source is not None
-        assert str(source.cut["idle"]).startswith("case.yaml:5:")
-        assert "talking" not in source.cut
+        assert str(source.removed_to["idle"]).startswith("case.yaml:5:")
+        assert "talking" not in source.removed_to

@@ -109,7 +109,7 @@ def test_a_variant_refuses_in_one_state_what_a_group_takes() -> None:
     assert flow.refused_in("talking") == ("end",)
     assert "end" in flow.states["held"].on
     assert flow.source is not None
-    assert str(flow.source.cut["over"]) == "mine.yaml:5:14"
+    assert str(flow.source.removed_to["over"]) == "mine.yaml:5:14"
 
 
 def test_a_new_state_is_one_place_to_write() -> None:

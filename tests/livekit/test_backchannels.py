@@ -59,15 +59,21 @@ def times(outcome: Outcome) -> list[float]:
 
 def test_it_is_said_at_a_pause_after_some_seconds_of_speech() -> None:
     outcome = play(talks(3.0, 6.0, 8.0, 11.0))
-    assert times(outcome) == [6.3, 11.3], outcome.timeline()
+    assert times(outcome) == [6.2, 11.2], outcome.timeline()
     assert [one.text for one in outcome.backchannels] == ["Mhm.", "I see."]
+
+
+def test_a_closed_mouth_within_a_word_is_no_pause() -> None:
+    user = ScriptedUser().says("and so on", at=1.0, duration=5.0)
+    user.says("and so", at=6.1, duration=2.0).says("on", at=8.35, duration=2.0)
+    assert times(play(user)) == [8.3]
 
 
 def test_nothing_else_changes() -> None:
     """It is no speech and no message, and no state of the agent is published for it."""
     user = talks(6.0, 11.0)
     spoken, without = play(user), play(talks(6.0, 11.0), "turn")
-    assert times(spoken) == [6.3, 11.3], spoken.timeline()
+    assert times(spoken) == [6.2, 11.2], spoken.timeline()
     assert spoken.heard == without.heard
     assert spoken.context == without.context
     assert spoken.agent_states == without.agent_states
@@ -169,7 +175,7 @@ def test_it_may_be_a_sound(tmp_path: Path) -> None:
 @pytest.mark.parametrize("extends", ["overlap", "half_duplex", "uninterruptible"])
 def test_it_works_with_other_flows(extends: str) -> None:
     outcome = play(talks(6.0, 11.0), flow_of(extends=extends))
-    assert times(outcome) == [6.3, 11.3], outcome.timeline()
+    assert times(outcome) == [6.2, 11.2], outcome.timeline()
 
 
 def test_on_hold_none_is_said() -> None:

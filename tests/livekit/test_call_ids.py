@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any
 
 import pytest
 from livekit.agents import Agent, function_tool, llm
 
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.ledger import Ledger
 from turnfsm.testing import (
     Call,
     Outcome,
@@ -142,17 +140,6 @@ def test_a_context_from_before_may_hold_the_id() -> None:
     outcome = Stage(TurnSession, user=asks("nine"), llm=caller("nine"), agent=agent).run(10.0)
     assert [text for _, text in outputs(outcome.chat_ctx)] == ["full", "booked for nine"]
     assert request_problems(outcome.chat_ctx) == []
-
-
-def test_a_ledger_from_before_may_hold_the_id() -> None:
-    """What a session that was cut off had called keeps its entry."""
-    ledger = Ledger()
-    ledger.start("call_0", "book", '{"at": "eight"}', "speech_before")
-    ledger.end("call_0", "result", "booked for eight")
-    session: Any = partial(TurnSession, ledger=ledger)
-    Stage(session, user=asks("nine"), llm=caller("nine"), tools=[book]).run(10.0)
-    assert [c.output for c in ledger] == ["booked for eight", "booked for nine"]
-    assert ledger["call_0"].output == "booked for eight"
 
 
 @pytest.mark.parametrize("server", [True, False], ids=["server", "session"])

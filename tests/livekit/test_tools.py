@@ -11,8 +11,6 @@ import pytest
 from livekit.agents import Agent, function_tool
 
 from turnfsm.fsm import TurnfsmError
-from turnfsm.fsm.journal import Header, Journal, Note, read_journal
-from turnfsm.runtime import JsonlSink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -236,87 +234,6 @@ def test_the_ledger_is_restored_from_a_journal() -> None:
     entries = [(c.id, c.end, c.output) for c in ledger]
     assert [(c.id, c.end, c.output) for c in restored] == entries
     assert restored.completed[0].output == "booked"
-
-
-def _counted(ran: list[int]) -> Any:
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        ran.append(1)
-        return "booked"
-
-    return book
-
-
-def test_a_session_that_was_cut_off_does_not_book_twice(tmp_path: Path) -> None:
-    """Killed after the booking and before the user heard of it: the next session, asked again,
-    answers from the ledger; asked once more, it books."""
-    ran: list[int] = []
-    file = tmp_path / "journal.jsonl"
-    first = _cut_off(file, ran)
-    assert ran == [1]
-    assert first.heard == []
-    for asked, times in ((1, 1), (2, 2)):
-        ledger = Ledger.from_journal(read_journal(file))
-        ran[:] = [1]
-        model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
-        user = ScriptedUser()
-        for number in range(asked):
-            user.says(BOOK, at=1.0 + 8.0 * number)
-        session: Any = partial(TurnSession, ledger=ledger)
-        outcome = Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(20.0)
-        assert len(ran) == times
-        assert outcome.heard_saying("It is booked.") is not None
-
-
-def _cut_off(file: Path, ran: list[int]) -> Outcome:
-    """A session whose journal ends, as by kill -9, while the model thinks about the result."""
-    sink = JsonlSink(file, redact=None)
-    model = ScriptedLLM(
-        {"book": Reply(calls=Call("book"))}, {"book": Reply("It is booked.", ttft=30.0)}
-    )
-    session: Any = partial(TurnSession, sinks=[sink])
-    user = ScriptedUser().says(BOOK, at=1.0)
-    return Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(8.0)
-
-
-def _journal(how: str | None, arguments: str = "{}") -> Journal:
-    """The journal of a session that made one call before it was cut off."""
-    made = {"call": "call_1", "name": "book", "arguments": arguments, "turn": "speech_1"}
-    ended = {"call": "call_1", "name": "book", "how": how, "output": "booked"}
-    notes = [Note(1, 0.0, "tool_started", made), Note(2, 1.0, "tool_ended", ended)]
-    return Journal(Header("turn", "listening"), tuple(notes if how else notes[:1]))
-
-
-@pytest.mark.parametrize(
-    ("journal", "runs"),
-    [
-        (_journal("result"), 0),
-        (_journal("error"), 1),  # what failed is tried again
-        (_journal("result", '{"seats": 2}'), 1),  # another call, though the model's id is the same
-        (_journal(None), 1),  # nobody knows what became of it
-    ],
-    ids=["done", "failed", "another", "unknown"],
-)
-def test_only_what_was_done_is_answered_after_a_restart(journal: Journal, runs: int) -> None:
-    """A model that starts numbering its calls again in each session is no error."""
-    ran: list[int] = []
-    session: Any = partial(TurnSession, ledger=Ledger.from_journal(journal))
-    model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
-    user = ScriptedUser().says(BOOK, at=1.0)
-    outcome = Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(10.0)
-    assert len(ran) == runs
-    assert outcome.errors == []
-    assert outcome.heard_saying("It is booked.") is not None
-
-
-def test_a_redacted_journal_restores_no_ledger(tmp_path: Path) -> None:
-    """By default a journal on the disk leaves out what was said, and a restart needs it."""
-    file = tmp_path / "journal.jsonl"
-    session: Any = partial(TurnSession, sinks=[JsonlSink(file)])
-    _play(_slow(2.0), session=session)
-    with pytest.raises(TurnfsmError, match=r"write it with JsonlSink\(path, redact=None\)"):
-        Ledger.from_journal(read_journal(file))
 
 
 @pytest.mark.parametrize("by", ["close", "handoff"])

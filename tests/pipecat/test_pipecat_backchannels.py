@@ -11,6 +11,7 @@ from flow_text import parsed
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.audio.mixers.base_audio_mixer import BaseAudioMixer
+from pipecat.audio.vad.vad_analyzer import VADParams
 from pipecat.frames.frames import InterruptionFrame, MixerControlFrame, MixerEnableFrame
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat.transports.base_transport import TransportParams
@@ -58,7 +59,7 @@ def play(script: Any, flow: Flow | str | None = None, seconds: float = 20.0, **o
 
 def test_it_is_said_at_a_pause_after_some_seconds_of_speech() -> None:
     stage = play(talks(3.0, 6.0, 8.0, 11.0))
-    assert stage.beside == [(6.3, "Mhm."), (11.3, "Aha.")]
+    assert stage.beside == [(6.2, "Mhm."), (11.2, "Aha.")]
 
 
 @pytest.mark.parametrize("times_words", [False, True])
@@ -66,11 +67,11 @@ def test_nothing_else_changes(times_words: bool) -> None:
     """It is no speech, no message and no interruption, and no state is published for it."""
     spoken = play(talks(6.0, 11.0), times_words=times_words)
     without = play(talks(6.0, 11.0), "turn", times_words=times_words)
-    assert spoken.beside == [(6.3, "Mhm."), (11.3, "Aha.")]
+    assert spoken.beside == [(6.2, "Mhm."), (11.2, "Aha.")]
     assert spoken.heard == without.heard == ANSWER
     assert spoken.when("As") == pytest.approx(without.when("As"), abs=0.06)
     assert spoken.context.messages == without.context.messages
-    assert spoken.told == without.told
+    assert spoken.reports == without.reports
     assert spoken.states == without.states
     assert len(spoken.requests) == len(without.requests) == 1
     assert spoken.user_turns == without.user_turns
@@ -87,7 +88,7 @@ def test_the_agents_speech_ends_one_that_is_still_heard(words: str) -> None:
     """The last pause is the end of the turn, which nobody knows yet."""
     flow = parsed(f"flow: mine\nextends: turn\nbackchannels: {{say: {words}, after: 3}}\n")
     stage = play(talks(until=6.0), flow)
-    assert stage.beside[0] == (6.3, words.split()[0])
+    assert stage.beside[0] == (6.2, words.split()[0])
     assert stage.heard == ANSWER
     answer = stage.began + stage.when("As")
     assert stage.speaker.beside[-1].end <= answer + 0.05
@@ -150,7 +151,7 @@ async def _is_cut_off_at_once(stage: Stage) -> None:
 
 
 def test_an_interruption_while_they_are_synthesised_costs_none() -> None:
-    assert play(_is_cut_off_at_once).beside[0] == (6.3, "Mhm.")
+    assert play(_is_cut_off_at_once).beside[0] == (6.2, "Mhm.")
 
 
 class Hum(BaseAudioMixer):
@@ -219,6 +220,12 @@ def test_without_a_vad_that_measures_pauses_it_is_refused() -> None:
     governor = TurnGovernor(flow_of(), proof="off")
     with pytest.raises(HostError, match=r"pauses.*; give the VAD to the governor: governor.user"):
         governor.user(LLMUserAggregatorParams())
+
+
+def test_the_default_pause_is_found_by_a_vad_with_the_default_stop_secs() -> None:
+    """The 3 s count from the beginning of speech as this VAD reports it: after each pause."""
+    vad = ScriptedVAD(stop_secs=VADParams().stop_secs)
+    assert play(talks(5.0, 6.0, 10.0), vad=vad).beside == [(5.2, "Mhm."), (10.2, "Aha.")]
 
 
 def test_a_vad_that_ends_speech_before_the_pause_is_refused() -> None:

@@ -39,12 +39,12 @@ from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategi
 
 def agent_states(stage: Stage) -> list[str]:
     """The agent states that were reported."""
-    return [told.new for told in stage.told if isinstance(told, AgentStateChanged)]
+    return [report.new for report in stage.reports if isinstance(report, AgentStateChanged)]
 
 
 def others(stage: Stage) -> list[object]:
     """What else was reported."""
-    return [told for told in stage.told if not isinstance(told, AgentStateChanged)]
+    return [report for report in stage.reports if not isinstance(report, AgentStateChanged)]
 
 
 def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:

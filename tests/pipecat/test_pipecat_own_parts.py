@@ -152,6 +152,6 @@ def test_an_output_that_pipecat_gives_up_leaves_the_flow_listening() -> None:
     stage = Stage(_echo, around=_stalls(4.0, 20.0)).play(script)
     assert stage.heard == "One two three four five six"
     assert [error for error in stage.errors if "stopped reading" in error]
-    assert {one.cause for one in stage.told if isinstance(one, TurnWaitsLong)} == {"output"}
+    assert {one.cause for one in stage.reports if isinstance(one, TurnWaitsLong)} == {"output"}
     assert stage.states[-1] == "listening"
     assert stage.user_turns == {"replied": 1}

@@ -142,7 +142,7 @@ def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
     )
     assert stage.heard == "I am still looking."
     assert 6.0 < stage.when("I") < 9.0
-    assert "TurnLimitReached" in [type(told).__name__ for told in stage.told]
+    assert "TurnLimitReached" in [type(report).__name__ for report in stage.reports]
 
 
 def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:

@@ -72,7 +72,7 @@ async def _place(server: RoomServer, folder: Path, record: int) -> Told:
             await caller.reads(before, 12.0)
             if problem := await _asked(caller, folder / room, wish, answer):
                 told.wrong.append(problem)
-        told.texts, told.agents = caller.told, caller.agents
+        told.texts, told.agents = caller.seen, caller.agents
     _judge(told, folder / room, room)
     return told
 

@@ -68,7 +68,7 @@ async def test_a_worker_of_the_new_version_continues_the_call(
                         await caller.types("please book a table")
                         await _noted(tmp_path / room, "tool_started")
                         os.killpg(first.process.pid, signal.SIGKILL)
-                        assert await caller.reads(BOOKED, SOON), caller.told
+                        assert await caller.reads(BOOKED, SOON), caller.seen
                         agents = caller.agents
         finally:
             watching.cancel()
@@ -80,4 +80,4 @@ async def test_a_worker_of_the_new_version_continues_the_call(
         if record.get("note") in ("tool_started", "tool_restored")
     ]
     assert calls == [(1, "book"), (2, "book_table")]
-    assert caller.told.count(GREETING) == 1
+    assert caller.seen.count(GREETING) == 1

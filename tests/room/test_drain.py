@@ -32,12 +32,12 @@ async def test_a_drained_worker_finishes_its_call_and_the_other_takes_the_next(
             await asyncio.to_thread(drained.wait_for, "draining worker")
             async with Caller(server, second) as late:
                 await late.agent_comes()
-                await caller.told("charge my battery")
+                await caller.text_seen("charge my battery")
                 await caller.silence(0.6)
                 await late.say(clips["command"])
                 await caller.say(clips["command"])  # the drained worker still takes turns
-                await late.told("I have reached the place.")
-                await caller.told("I have reached the place.")
+                await late.text_seen("I have reached the place.")
+                await caller.text_seen("I have reached the place.")
                 await caller.silence(0.6)
                 assert other.serves(second)
                 assert not drained.serves(second)

@@ -25,7 +25,7 @@ async def heard(caller: Caller) -> str:
 
 async def answered(caller: Caller, text: str) -> None:
     """Wait until the agent has said this."""
-    await caller.told(text)
+    await caller.text_seen(text)
     await caller.silence(0.6)
 
 

@@ -56,7 +56,7 @@ async def test_a_worker_at_one_server_serves_a_caller_at_the_other(
         async with Caller(there, "far-away") as caller:
             await caller.agent_comes()
             await caller.say(clips["command"])
-            await caller.told("I have reached the place.")
+            await caller.text_seen("I have reached the place.")
             await caller.silence(0.6)
         heard = await transcribed(caller.ear.track(), caller.ear.sounds())
         assert "reached the place" in " ".join(words(" ".join(heard)))

@@ -20,7 +20,7 @@ class Typist:
         self._server, self._room = server, room
         self.room = rtc.Room()
         self._source = rtc.AudioSource(48_000, 1)
-        self.told: list[str] = []
+        self.seen: list[str] = []
         self.agents: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -48,7 +48,7 @@ class Typist:
         """Wait until the agent has said this."""
         end = asyncio.get_running_loop().time() + seconds
         while asyncio.get_running_loop().time() < end:
-            if any(part in text for text in self.told):
+            if any(part in text for text in self.seen):
                 return True
             await asyncio.sleep(0.05)
         return False
@@ -60,8 +60,8 @@ class Typist:
 
     async def _read(self, reader: rtc.TextStreamReader, identity: str) -> None:
         self.agents.add(identity)
-        place = len(self.told)
-        self.told.append("")
+        place = len(self.seen)
+        self.seen.append("")
         with suppress(rtc.StreamError):  # its agent has died
             async for piece in reader:
-                self.told[place] += piece
+                self.seen[place] += piece

@@ -482,7 +482,7 @@ def test_words_that_the_journal_leaves_out_are_not_on_the_page(
 ) -> None:
     """The page of the journal says so; the page of the demo has them."""
     opened(tab, journal_page(journal, TURN), tmp_path)
-    assert "words left out" in tab.text_content("#badges")
+    assert "text left out" in tab.text_content("#badges")
     tab.goto((talk / "conversation.html").as_uri())
     tab.click("#tab-words")
     assert "Is it heavy?" in tab.text_content("#words")

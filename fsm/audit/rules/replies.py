@@ -86,18 +86,21 @@ def _handoffs(facts: Facts) -> list[float]:
 
 def _record_out_of_order(facts: Facts) -> Found:
     """The next request is in the conversation before the text that was heard until then."""
-    cut: float | None = None
+    stopped: float | None = None
     asked: float | None = None
     for event in facts.recording.events:
         if event.name == "playback_finished" and event.fields.get("interrupted"):
-            cut, asked = event.t, None
-        elif event.name == "conversation_item_added" and cut is not None:
+            stopped, asked = event.t, None
+        elif event.name == "conversation_item_added" and stopped is not None:
             if event.text("role") == "user":
                 asked = event.t
             elif event.text("role") == "assistant":
                 if asked is not None and event.fields.get("interrupted"):
-                    yield cut, "the request to the model lacks what the user had heard until then"
-                cut = asked = None
+                    yield (
+                        stopped,
+                        "the request to the model lacks what the user had heard until then",
+                    )
+                stopped = asked = None
 
 
 def _wrong_state(facts: Facts) -> Found:

@@ -183,7 +183,7 @@ def _late_handoff(facts: Facts) -> Found:
 def _effect_after_interruption(facts: Facts) -> Found:
     """A tool that waits for playout continues when the user interrupts the playout."""
     for span in facts.heard:
-        if not span.cut or not any(u.start < span.end <= u.end + LONG for u in facts.user):
+        if not span.interrupted or not any(u.start < span.end <= u.end + LONG for u in facts.user):
             continue
         for call in facts.calls:
             ends_then = call.ended is not None and 0 <= call.ended - span.end <= AT_ONCE

@@ -137,9 +137,9 @@ class WaitingResults:
             case "tool_execution_updated" if event.text("update") == "ended":
                 self._result(event, call)
             case "function_tools_executed" if not event.fields.get("reply"):
-                for told in map(str, event.fields.get("calls") or ()):
-                    if not self.interrupted(told):
-                        self._waiting.pop(told, None)
+                for done in map(str, event.fields.get("calls") or ()):
+                    if not self.interrupted(done):
+                        self._waiting.pop(done, None)
 
     def _result(self, event: Recorded, call: str) -> None:
         if event.fields.get("result") is True and event.text("status") == "done":

@@ -68,9 +68,9 @@ def _verdict(outcome: Outcome) -> list[str]:
     if len(booked) != 1:
         when = ", ".join(f"{day} at {at:.2f} s" for at, day in booked)
         problems.append(f"book has its effect {len(booked)} times: {when}")
-    told = [heard.text for heard in outcome.heard if "booked for" in heard.text]
-    if told != ["It is booked for Thursday."]:
-        problems.append(f"the caller hears {', '.join(map(repr, told)) or 'no result'}")
+    confirmations = [heard.text for heard in outcome.heard if "booked for" in heard.text]
+    if confirmations != ["It is booked for Thursday."]:
+        problems.append(f"the caller hears {', '.join(map(repr, confirmations)) or 'no result'}")
     return problems
 
 

@@ -58,9 +58,9 @@ def _verdict(times: int) -> Callable[[Outcome], list[str]]:
             problems.append(
                 f"`book` ran {ran} times for {times} {'request' if times == 1 else 'requests'}"
             )
-        told = sum(heard.text == BOOKED for heard in outcome.heard)
-        if told != times:
-            problems.append(f"{BOOKED!r} was heard {told} times, not {times}")
+        heard_times = sum(heard.text == BOOKED for heard in outcome.heard)
+        if heard_times != times:
+            problems.append(f"{BOOKED!r} was heard {heard_times} times, not {times}")
         return problems
 
     return verdict

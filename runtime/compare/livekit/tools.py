@@ -50,10 +50,10 @@ def _as_shown(request: Request) -> Reply:
     return Reply(calls=Call("book"))
 
 
-def _unless_told(request: Request) -> Reply:
+def _unless_confirmed(request: Request) -> Reply:
     """It does as it is asked: what it has told already, it does not tell again."""
-    told = any(CONFIRMED in item for item in request.context)
-    return Reply("" if told and "already" in request.prompt else ANSWER)
+    confirmed = any(CONFIRMED in item for item in request.context)
+    return Reply("" if confirmed and "already" in request.prompt else ANSWER)
 
 
 def _stage(
@@ -81,7 +81,7 @@ def _stage(
 
     answers = ScriptedLLM(
         {
-            "result of": _unless_told,  # what a realtime model is asked to tell
+            "result of": _unless_confirmed,  # what a realtime model is asked to tell
             AGAIN: _as_shown,
             ASK: Reply(preamble, calls=Call("book")),
         },

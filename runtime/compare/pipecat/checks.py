@@ -185,9 +185,9 @@ def _called(request: Request, call: ToolRun) -> bool:
 def _result(request: Request, call: ToolRun) -> bool:
     """A message has what became of the call."""
     for message in request.messages:
-        told = async_tool_messages.parse_message(message)
-        if told is not None:
-            if told.tool_call_id == call.id and told.kind == "final":
+        parsed = async_tool_messages.parse_message(message)
+        if parsed is not None:
+            if parsed.tool_call_id == call.id and parsed.kind == "final":
                 return True
         elif message.get("tool_call_id") == call.id and message.get("content") != "IN_PROGRESS":
             return True

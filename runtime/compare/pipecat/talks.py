@@ -28,6 +28,7 @@ __all__ = [
     "REPEAT",
     "RESULT",
     "WORKS",
+    "agent_said",
     "asks_again",
     "books",
     "coughs_at",
@@ -53,6 +54,11 @@ PREAMBLE = "Let me look that up for you right away."
 BOOKED = "Your table is booked for tonight."
 WORKS = "It is being booked right now."
 RESULT = "it arrives on Friday"
+
+
+def agent_said(messages: Messages) -> str:
+    """All that the agent has said."""
+    return " ".join(str(m.get("content")) for m in messages if m.get("role") == "assistant")
 
 
 def scenario(
@@ -103,11 +109,11 @@ def counts(messages: Messages) -> Says:
 def orders(messages: Messages) -> Says:
     """Looks an order up; tells a result that comes late in fewer words. It says nothing twice."""
     last = str(messages[-1].get("content"))
-    told = any(LATE in str(m.get("content")) for m in messages if m.get("role") == "assistant")
+    already = LATE in agent_said(messages)
     if last.startswith("The result of"):
         return Says(LATE)
     if messages[-1].get("role") == "developer" and RESULT in last:
-        return Says("" if told else LATE)
+        return Says("" if already else LATE)
     if shows(messages, "mention it with your answer"):
         return Says(f"{PRICE} {LATE}")
     if "not recognized" in last:

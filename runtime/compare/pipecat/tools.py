@@ -26,6 +26,7 @@ from .talks import (
     QUESTION,
     REPEAT,
     RESULT,
+    agent_said,
     asks_again,
     books,
     coughs_at,
@@ -67,21 +68,21 @@ def _books_twice(messages: Messages) -> Says:
 
 def _two_by_two(messages: Messages) -> Says:
     """Tells each result once, when it is there."""
-    told = " ".join(str(m.get("content")) for m in messages if m.get("role") == "assistant")
+    before = agent_said(messages)
     new = [
         text
         for text, shown in (("It is sunny.", "it is sunny"), ("The train is late.", "is late"))
-        if shows(messages, shown) and text not in told
+        if shows(messages, shown) and text not in before
     ]
-    if "number" in said(messages) and "seven" not in told:
+    if "number" in said(messages) and "seven" not in before:
         new.insert(0, "Your number is seven.")
     asked = any(m.get("tool_calls") for m in messages)
     return Says(" ".join(new)) if asked else Says(calls=(("weather", {}), ("train", {})))
 
 
 def _hurries(messages: Messages) -> Says:
-    told = any(ANSWER in str(m.get("content")) for m in messages if m.get("role") == "assistant")
-    return Says("I am as quick as I can.") if told else with_preamble(orders)(messages)
+    already = ANSWER in agent_said(messages)
+    return Says("I am as quick as I can.") if already else with_preamble(orders)(messages)
 
 
 async def _app_asks(stage: Stage) -> None:

@@ -32,6 +32,7 @@ from .talks import (
     PULLS,
     QUESTION,
     RESULT,
+    agent_said,
     asks_again,
     coughs_at,
     counts,
@@ -95,13 +96,12 @@ def _number(messages: Messages) -> Says:
 
 
 def _goes_on(messages: Messages) -> Says:
-    told = any(COUNT in str(m.get("content")) for m in messages if m.get("role") == "assistant")
-    return Says(MORE) if told else counts(messages)
+    return Says(MORE) if COUNT in agent_said(messages) else counts(messages)
 
 
 def _looks_up(messages: Messages) -> Says:
     """Tells a result once."""
-    if any(ANSWER in str(m.get("content")) for m in messages if m.get("role") == "assistant"):
+    if ANSWER in agent_said(messages):
         return Says("I am as quick as I can.")
     if shows(messages, RESULT):
         return Says(ANSWER)

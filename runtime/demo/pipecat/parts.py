@@ -274,14 +274,14 @@ def items_of(messages: Sequence[Any]) -> list[Any]:
 
 def _items(one: Mapping[str, Any], calls: Mapping[str, Any]) -> Iterator[Any]:
     role, content = one["role"], str(one.get("content") or "")
-    told = async_tool_messages.parse_message(one)
+    parsed = async_tool_messages.parse_message(one)
     if role in ("user", "assistant") and content:
         yield message(role, content)
     for made in one.get("tool_calls") or ():
         yield call(made["id"], made["function"]["name"], made["function"]["arguments"])
-    if told is not None and told.kind == "final":
-        yield _output(told.tool_call_id, told.result or "", calls)
-    elif told is None and role == "tool":
+    if parsed is not None and parsed.kind == "final":
+        yield _output(parsed.tool_call_id, parsed.result or "", calls)
+    elif parsed is None and role == "tool":
         yield _output(one["tool_call_id"], content, calls)
 
 

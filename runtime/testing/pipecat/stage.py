@@ -119,7 +119,7 @@ class Stage:
         **options: Any,
     ) -> None:
         self.script, self._tools = script, tools or {}
-        self.told: list[object] = []
+        self.reports: list[object] = []
         self.words: list[str] = []
         self.errors: list[str] = []
         self.notes: list[TimelineEntry] = []
@@ -134,7 +134,7 @@ class Stage:
         self.microphone = Microphone(vad)
         self.model = ScriptedModel(model, self._ask, **(llm or {}))
         self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
-        self.governor = governor(on_report=self.told.append, **options) if governor else None
+        self.governor = governor(on_report=self.reports.append, **options) if governor else None
         if self.governor is not None:
             self.governor.turn.observe(lambda seq, verdict: self._note_state())
 

@@ -87,7 +87,7 @@ class Page {
     else for (const why of unread) badge("bad", why, "this journal cannot be shown");
     if (data.damage) badge("bad", "cut off", data.damage);
     if (data.how) badge("bad", / error/.test(data.how) ? "closed by an error" : "not closed", data.how.trim());
-    if (data.redacted) badge("plain", "words left out", "the journal does not contain what people said");
+    if (data.redacted) badge("plain", "text left out", "the journal does not contain what people said");
     byId("badges").replaceChildren(...badges);
   }
 

@@ -5,8 +5,8 @@ class ServerBackend {
   constructor({ flow, trouble }) {
     this.events = new EventSource(`events${location.search}`);
     this.events.onmessage = (event) => {
-      const told = JSON.parse(event.data);
-      if (told.flow) flow(told.flow);
+      const message = JSON.parse(event.data);
+      if (message.flow) flow(message.flow);
     };
     this.events.onerror = () => trouble("no connection");
   }

@@ -48,13 +48,13 @@ function lanesOf(recording) {
   function agent() {
     const spans = noted("agent_audio");
     if (spans.length) {
-      for (const span of spans) span.cut = span.row.x.cut === true;
+      for (const span of spans) span.interrupted = span.row.x.cut === true;
       return spans;
     }
     const closes = (r) => r.k === "playout_finished" || endsStep(r) || does(r, "interrupt_speech", "force_interrupt");
     const heard = between((r) => r.k === "playout_started", closes);
     for (const span of heard) {
-      span.cut = span.by !== null && !["playout_finished", "step_finished"].includes(span.by.k);
+      span.interrupted = span.by !== null && !["playout_finished", "step_finished"].includes(span.by.k);
     }
     return heard;
   }
@@ -107,18 +107,18 @@ function lanesOf(recording) {
 }
 
 // What was said, and the tools that were called, in the order in which each began.
-function wordsOf(recording, lanes) {
+function conversationOf(recording, lanes) {
   const messages = recording.records.filter((row) => row.m === "message");
   const heard = [
-    ...lanes.user.filter((s) => s.row).map((s) => ({ t: s.a, who: "user", text: s.label, cut: false })),
-    ...lanes.agent.filter((s) => s.row).map((s) => ({ t: s.a, who: "agent", text: s.label, cut: s.cut })),
+    ...lanes.user.filter((s) => s.row).map((s) => ({ t: s.a, who: "user", text: s.label, interrupted: false })),
+    ...lanes.agent.filter((s) => s.row).map((s) => ({ t: s.a, who: "agent", text: s.label, interrupted: s.interrupted })),
   ];
-  const told = heard.length ? heard : messages.map((row) => ({
+  const speech = heard.length ? heard : messages.map((row) => ({
     t: row.b ?? row.t,
     who: row.x && row.x.role === "assistant" ? "agent" : String((row.x && row.x.role) || "user"),
     text: row.x && typeof row.x.text === "string" ? row.x.text : "",
-    cut: Boolean(row.x && row.x.interrupted),
+    interrupted: Boolean(row.x && row.x.interrupted),
   }));
   const calls = lanes.tools.map((span) => ({ t: span.a, who: "tool", text: span.label, until: span.b, how: span.open ? "" : span.kind }));
-  return [...told, ...calls].sort((one, other) => one.t - other.t);
+  return [...speech, ...calls].sort((one, other) => one.t - other.t);
 }

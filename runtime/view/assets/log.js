@@ -141,14 +141,14 @@ class EventList {
   fill(row, i, at) {
     const record = this.recording.records[i];
     const [what, rest] = headline(this.recording, i);
-    const [when, dot, name, told] = row.children;
+    const [when, dot, name, details] = row.children;
     row.dataset.i = i;
     when.textContent = record.t.toFixed(2);
     name.textContent = what.slice(0, 80);
-    told.textContent = rest.slice(0, 400);
+    details.textContent = rest.slice(0, 400);
     row.title = rest.slice(0, 400);
     row.style.height = `${this.tops[at + 1] - this.tops[at]}px`;
-    told.dir = "auto";
+    details.dir = "auto";
     row.setAttribute("aria-posinset", at + 1);
     row.setAttribute("aria-setsize", this.shown.length);
     row.className = `row ${kindOf(this.recording, record)}`;

@@ -158,12 +158,12 @@ class WordsPanel {
   }
 
   setup(recording, redacted) {
-    const words = wordsOf(recording, recording.lanes);
-    this.items = words.map(({ t, who, text, cut, until, how }) => {
+    const said = conversationOf(recording, recording.lanes);
+    this.items = said.map(({ t, who, text, interrupted, until, how }) => {
       if (who === "tool") return this.tool(t, text, until, how);
-      const said = element("span", { class: "text", dir: "auto" }, text || (redacted ? "words left out" : "no words"));
+      const said = element("span", { class: "text", dir: "auto" }, text || (redacted ? "text left out" : "no transcript"));
       if (!text) said.classList.add("quiet");
-      const item = element("button", { type: "button", class: `said ${who === "user" ? "user" : "agent"}` }, element("span", { class: "who" }, `${who}  ${seconds(t)}`), said, cut ? element("span", { class: "cut-mark" }, "cut short") : null);
+      const item = element("button", { type: "button", class: `said ${who === "user" ? "user" : "agent"}` }, element("span", { class: "who" }, `${who}  ${seconds(t)}`), said, interrupted ? element("span", { class: "interrupted-mark" }, "interrupted") : null);
       item.addEventListener("click", () => this.onTime(t));
       return item;
     });

@@ -129,7 +129,7 @@ function headline(recording, i) {
 function noteText(row) {
   const x = row.x ?? {};
   const said = typeof x.text === "string" ? x.text : "";
-  if (row.m === "message") return said ? `${x.role}: ${said}` : `${x.role}: words left out`;
+  if (row.m === "message") return said ? `${x.role}: ${said}` : `${x.role}: text left out`;
   if (row.m === "turn") return [`turn ${x.number} ${x.outcome}${x.why ? `: ${x.why}` : ""}`, partsText(row)].filter(Boolean).join(", ");
   if (row.m === "agent_state") return `${x.old} → ${x.new}`;
   const named = [x.name, x.how, x.outcome, x.line, said].filter((v) => typeof v === "string" && v);

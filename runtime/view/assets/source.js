@@ -65,9 +65,9 @@ class SourcePanel {
       const line = this.lines[finding.line - 1];
       if (!line) continue;
       line.classList.add("wrong");
-      const told = `${finding.severity}: ${finding.message}`;
-      if (this.edited) line.append(element("span", { class: `finding ${finding.severity}` }, told));
-      else line.after(element("p", { class: `finding ${finding.severity}` }, told + (finding.remedy ? `\n${finding.remedy}` : "")));
+      const text = `${finding.severity}: ${finding.message}`;
+      if (this.edited) line.append(element("span", { class: `finding ${finding.severity}` }, text));
+      else line.after(element("p", { class: `finding ${finding.severity}` }, text + (finding.remedy ? `\n${finding.remedy}` : "")));
     }
     this.editor?.list(findings);
   }

@@ -98,9 +98,9 @@ class Studio {
       return element("li", { class: `problem ${finding.severity}` }, element("p", {}, at, ` ${finding.severity}: `, element("b", {}, finding.message)), finding.remedy && element("p", { class: "quiet pre" }, finding.remedy), ...(finding.example?.quiet ?? []).map((line) => element("p", { class: "quiet" }, line)), way);
     });
     const properties = report.properties.map((one) => element("tr", {}, element("td", {}, element("span", { class: `tag ${one.result === "fails" ? "refused" : ""}` }, one.result)), element("th", { scope: "row" }, one.name.replaceAll("_", " ")), element("td", {}, one.detail)));
-    const told = report.loaded ? `${report.configurations} configurations, ${report.transitions} transitions, ${report.seconds.toFixed(2)} s.` : "The file cannot be loaded; this is the picture of its last valid version.";
+    const summary = report.loaded ? `${report.configurations} configurations, ${report.transitions} transitions, ${report.seconds.toFixed(2)} s.` : "The file cannot be loaded; this is the picture of its last valid version.";
     const head = element("tr", {}, ...["result", "property", "detail"].map((name) => element("th", { scope: "col" }, name)));
-    byId("proof").replaceChildren(element("p", { class: "quiet" }, told), element("ul", { class: "problems" }, ...findings), properties.length ? element("table", {}, element("thead", {}, head), element("tbody", {}, ...properties)) : "");
+    byId("proof").replaceChildren(element("p", { class: "quiet" }, summary), element("ul", { class: "problems" }, ...findings), properties.length ? element("table", {}, element("thead", {}, head), element("tbody", {}, ...properties)) : "");
   }
 
   at(finding) {

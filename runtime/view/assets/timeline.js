@@ -189,7 +189,7 @@ class Timeline {
       for (const pause of this.seen(this.recording.lanes.pauses)) this.pause(this.boxOf(pause, y + 3, 18));
     }
     this.wave(who, channel, y + 12);
-    for (const span of seen) if (span.cut) this.cut(this.x(span.b), y);
+    for (const span of seen) if (span.interrupted) this.zigzag(this.x(span.b), y);
     return y + LANE.speech;
   }
 
@@ -206,7 +206,7 @@ class Timeline {
     this.hits.push([box, () => "the agent's audio was paused"]);
   }
 
-  cut(x, y, height = 24) {
+  zigzag(x, y, height = 24) {
     if (x < LEFT) return;
     const pen = this.pen;
     pen.strokeStyle = this.color("accent");
@@ -216,7 +216,7 @@ class Timeline {
     pen.lineTo(x + 4, y + height + 1);
     pen.stroke();
     pen.lineWidth = 1;
-    this.hits.push([{ x: x - 5, y, w: 10, h: height }, () => "cut short"]);
+    this.hits.push([{ x: x - 5, y, w: 10, h: height }, () => "interrupted"]);
   }
 
   peaks(channel) {
@@ -245,7 +245,7 @@ class Timeline {
     for (const span of this.seen(spans)) {
       const box = this.boxOf(span, y + 2, 14);
       this.rounded(box, this.color("tool"), 3);
-      if (span.kind === "error" || span.kind === "cancelled") this.cut(this.x(span.b), y, 18);
+      if (span.kind === "error" || span.kind === "cancelled") this.zigzag(this.x(span.b), y, 18);
       this.hits.push([box, () => `${span.label} ${span.kind ?? ""}`]);
       if (box.x > free) {
         this.words(span.label, box.x + 5, y + 13, box.w - 8, this.color("panel"), 10.5, 600);

@@ -200,14 +200,17 @@ def replies_to(played: Played, number: int) -> list[Said]:
 
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
     """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
-    to a later sentence is one, if its request shows this one; so is the result of its call."""
+    to a later sentence is one, if its request shows this one; so is the result of a call that was
+    made to either."""
     asks = [q.start for q in questions(played) if q.asked[1] == number]
     later = replies_to(played, number)
     jobs = played.script.sounds[number - 1].calls
+    made = [said for said in later if said.request.outcome == "complete"]
+    results = {("result", (job, asked)) for asked in {number, *(n for s in made for n in s.answers)}
+               for job in played.script.sounds[asked - 1].calls}  # fmt: skip
     if any(played.script.jobs[job].ends == "nothing" for job in jobs):  # nothing can be said of it
         later += [s for s in played.said if not s.answers and number == max(s.shows, default=0)
                   and ("nothing", 0) in s.meant]  # fmt: skip
-    results = [("result", (job, number)) for job in jobs]
     told = [heard[w] for w, about in played.meaning.items() if about in results and w in heard]
     return min((at for at in (_first(later, heard), *told, *asks) if at is not None), default=None)
 

@@ -43,8 +43,7 @@ MARGIN = 0.5
 """Seconds of silence for all that takes no time of the script."""
 
 AFTER_NOISE = 2.3
-"""Seconds, once: a sound may have been words, and words may still come; or as long as the detector
-expects more, which then begins anew."""
+"""Seconds, once: a sound may have been words, and words may still come."""
 
 MOVE = 1.0
 """Seconds for each move of the application, and for a handoff."""
@@ -204,11 +203,12 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
 
 
 def _failed(played: Played, asked: Asked) -> list[float]:
-    """When a reply with this result failed and is not tried again: for the second time; or at once
-    if a realtime model breaks off, which no session learns of."""
-    failed = [s.request.ended for s in _broken(played) if ("result", asked) in s.meant]
+    """When a reply that was to mention this result failed and is not tried again: from the second
+    time on; or at once if a realtime model breaks off, which no session learns of."""
+    tried = (s for s in _broken(played) if asked in s.offered)
+    failed = [s.request.ended for s in tried if "application" not in dict(s.meant)]
     tries = 2 if played.script.model == "pipeline" else 1
-    return [at for at in failed[tries - 1 : tries] if at is not None]
+    return [at for at in failed[tries - 1 :] if at is not None]
 
 
 def _broken(played: Played) -> list[Said]:
@@ -227,10 +227,10 @@ def _overtaken(played: Played, number: int, until: float | None) -> bool:
     script, at = played.script, played.script.moves[number - 1].at
     last = script.end if until is None else until
     acts = [moment for sound in script.sounds for moment in (sound.at, sound.recognised)]
-    acts += _stops(played)
+    acts += [stop for stop in _stops(played) if stop != at]  # `chat` stops what was said before it
     acts += [move.at for n, move in enumerate(script.moves, 1) if n != number]
     failed = "failures" in script.switches and until is None
-    return failed or any(at - 1.0 <= other <= last for other in acts if other != at)
+    return failed or any(at - 1.0 <= other <= last for other in acts)
 
 
 def _wait(played: Played, about: str, what: str, since: float, until: float | None) -> Wait:
@@ -243,8 +243,7 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     held = any(_holds(script, r) and r.start < end and (r.end or end) >= since for r in played.runs)
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
-    waited = max([AFTER_NOISE, *(endpointing(script, s) for _, s in script.sentences())])
-    limit = MARGIN + waited * _waited_for(played, noises) * (1 + held_off)
+    limit = MARGIN + AFTER_NOISE * _waited_for(played, noises) * (1 + held_off)
     limit += MOVE * (len(moved) + len(handed))
     spoke = any(since < h.start < end or h.start < since < h.end for h in played.outcome.heard)
     limit += script.hook * (held or spoke)  # a turn that has waited for a tool or a speech
@@ -254,8 +253,9 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
 
 def _waited_for(played: Played, noises: Sequence[Sound]) -> int:
     """How often a session waits for the words of these noises: once, however many come; again if it
-    has replied before the next one."""
+    has replied before the next one, or the user has said something."""
     spoken = [heard.start for heard in played.outcome.heard if heard.text not in SAID]
+    spoken += [sound.recognised for _, sound in played.script.sentences()]
     again = sum(any(a.over < at < b.at for at in spoken) for a, b in pairwise(noises))
     return bool(noises) + again
 
@@ -264,9 +264,7 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     """When somebody was heard; when words, the end of a turn, the model or a tool were awaited."""
     script = played.script
     yield from ((heard.start, heard.end) for heard in played.outcome.heard)
-    for sound in script.sounds:
-        decided = endpointing(script, sound) + script.hook if sound.words else 0.0
-        yield sound.at, (_due(script, sound) if sound.words else sound.over) + decided
+    yield from _undecided(script)
     for request in played.outcome.requests:
         yield request.at, (script.end if request.ended is None else request.ended) + 0.15
     for run in played.runs:
@@ -281,6 +279,19 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
         for run in played.runs:
             over = script.end if run.end is None else run.end
             yield max(asked, run.start), min(there, over)
+
+
+def _undecided(script: Script) -> Iterator[Span]:
+    """From each sound until the end of its turn is decided. A noise before that moment begins the
+    decision anew: the user may be about to go on."""
+    decided = waits = 0.0
+    for sound in script.sounds:
+        if sound.words:
+            waits = endpointing(script, sound)
+            decided = _due(script, sound) + waits
+        else:
+            decided = max(decided, sound.over + waits) if sound.at < decided else sound.over
+        yield sound.at, decided + script.hook * (decided > sound.over)
 
 
 def _holds(script: Script, run: Run) -> bool:

@@ -1,0 +1,79 @@
+"""What the measures of conversations on both sessions take for right."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from differential.keys import Keys
+from differential.many import findings
+from differential.play import play
+from differential.script import Job, Move, Script, Sound
+
+from turnfsm.livekit import TurnSession
+
+SAYS = Script(
+    "", (Sound(0.5, 0.9, 3),), moves=(Move(1.7, "say"),), switches=frozenset({"application"})
+)
+TWO_RESULTS = Sound(0.5, 0.6, 2, calls=(1, 2), answer=3)
+
+RIGHT = {
+    "the transcript of the user comes just before the application speaks": attrs.evolve(
+        SAYS, moves=(Move(1.75, "say"),)
+    ),
+    "the transcript of the user comes as the application speaks": SAYS,
+    "the transcript of the user comes just after the application speaks": attrs.evolve(
+        SAYS, moves=(Move(1.65, "say"),)
+    ),
+    "two sentences are one turn, and the result of its call is the answer to both": Script(
+        "",
+        (
+            Sound(0.5, 0.6, 2),
+            Sound(1.2, 0.6, 2, calls=(1,), answer=3, ttft=1.5),
+            Sound(2.9, 0.6, 2, phrase="hold on"),
+        ),
+        {1: Job(1.0)},
+        switches=frozenset({"barge_in", "hold"}),
+        keys=Keys(hold=3.0),
+    ),
+    "two replies with the results fail, and the model has left them out of the first": Script(
+        "",
+        (TWO_RESULTS, Sound(3.1, 0.6, 2, answer=6)),
+        {1: Job(2.0), 2: Job(2.0)},
+        switches=frozenset({"barge_in", "failures"}),
+        obeys="never",
+        tts_fails=frozenset({3}),
+        llm_fails=frozenset({4}),
+    ),
+    "a noise comes before each of two answers": Script(
+        "",
+        (
+            Sound(0.5, 0.6, 2, answer=6, ttft=1.5),
+            Sound(1.95, 1.0),
+            Sound(4.3, 0.6, 2, answer=6, ttft=1.5),
+            Sound(5.7, 1.0),
+        ),
+        switches=frozenset({"barge_in", "noise"}),
+    ),
+    "noises come while a turn detector expects more": Script(
+        "",
+        (Sound(0.5, 0.6, 2, likely=False), Sound(2.0, 0.1), Sound(4.5, 1.0), Sound(7.5, 0.3)),
+        switches=frozenset({"noise"}),
+        detection="detector",
+        detector_delay=0.2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_found_if(name: str) -> None:
+    """By any measure."""
+    assert [str(finding) for finding in findings(play(RIGHT[name], TurnSession))] == []
+
+
+def test_what_the_application_says_is_due_if_nobody_interrupts_it() -> None:
+    """Its own moment counts as no interruption."""
+    played = play(attrs.evolve(SAYS, moves=(Move(8.0, "say"),)), TurnSession)
+    assert findings(played) == ()
+    heard = [one for one in played.outcome.heard if not one.text.startswith("y1")]
+    unsaid = attrs.evolve(played, outcome=attrs.evolve(played.outcome, heard=heard))
+    assert "silence" in {finding.kind for finding in findings(unsaid)}
