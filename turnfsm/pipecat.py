@@ -17,6 +17,7 @@ from turnfsm.runtime.host.errors import SpeechInterrupted
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
 from turnfsm.runtime.pipecat.frame_recorder import FrameRecorder
 from turnfsm.runtime.pipecat.governor import TurnGovernor
+from turnfsm.runtime.pipecat.rollout import rollout
 
 __all__ = [
     "AgentStateChanged",
@@ -30,6 +31,7 @@ __all__ = [
     "on_interruption",
     "once",
     "recover_with",
+    "rollout",
 ]
 
 

@@ -44,17 +44,26 @@ class TurnTriggers:
         post: Decides on a trigger.
         otherwise: Called with what the session did although the flow has refused it or decided
             differently.
+        goes_on: Whether a call of this tool goes on when its turn is interrupted.
     """
 
-    def __init__(self, post: Post, otherwise: Otherwise = lambda verdict, did: None) -> None:
+    def __init__(
+        self,
+        post: Post,
+        otherwise: Otherwise = lambda verdict, did: None,
+        goes_on: Callable[[str], bool] = lambda tool: False,
+    ) -> None:
         self._post = post
         self._otherwise = otherwise
+        self._goes_on = goes_on
+        self._barged_in: tuple[float, Verdict] | None = None  # the latest interruption
+        self._without_words = False  # it would not have interrupted, and nobody has said anything
         self._interruptible: dict[str, bool] = {}  # for each speech that is not done
         self._speculative: list[str] = []  # until the turn is committed
         self._queue: list[str] = []
         self._holder: str | None = None
         self._in_tools: list[str] = []
-        self._calls: set[str] = set()
+        self._calls: dict[str, str] = {}  # the tool of each call that runs
         self._results = WaitingResults()
         self._next_reply: Verdict | None = None  # that is to say the results that wait
         self._in_step = self._heard = self._stopped = self._user_speaks = False
@@ -84,8 +93,12 @@ class TurnTriggers:
                 paused = (event.text("old"), event.text("new")) == ("speaking", "listening")
                 if paused and self._user_speaks and self._heard and self._holder is not None:
                     self._ask("barge_in", "the user has interrupted")
+            case "interruption":
+                self._interruption()
+            case "close":
+                self._interrupted_for_nothing()
             case "user_input_transcribed":
-                self._words = event.t
+                self._words, self._without_words = event.t, False
                 self._post("final_transcript", None)
             case "conversation_item_added" if event.text("role") == "user":
                 self._message()
@@ -100,7 +113,7 @@ class TurnTriggers:
             case "playback_finished":
                 self._playback_finished(bool(event.fields.get("interrupted")))
             case "tool_execution_updated":
-                self._tool(event.text("update"), event.text("call"))
+                self._tool(event)
             case "function_tools_executed":
                 self._post("results_committed", None)
                 if event.fields.get("reply"):
@@ -133,7 +146,21 @@ class TurnTriggers:
                 self._spoke, self._answered = True, False
             self._post("user_started_speaking" if speaks else "user_stopped_speaking", None)
 
+    def _interruption(self) -> None:
+        """The session ends what the agent does, since somebody speaks."""
+        verdict = self._post("barge_in", None)
+        self._barged_in = None if verdict is None else (self._now, verdict)
+        acts = self._holder is not None or self._in_tools
+        if verdict is not None and acts and "interrupt_speech" not in verdict.actions:
+            self._without_words = True
+
+    def _interrupted_for_nothing(self) -> None:
+        if self._without_words and self._barged_in is not None:
+            self._without_words, (at, verdict) = False, self._barged_in
+            self._otherwise(verdict, f"the agent was interrupted at {at:.1f} s, without words")
+
     def _created(self, event: Recorded) -> None:
+        self._interrupted_for_nothing()
         speech = event.text("speech")
         self._interruptible[speech] = event.fields.get("interruptible") is not False
         words = None if self._answered else self._words
@@ -235,14 +262,19 @@ class TurnTriggers:
             self._post("step_interrupted" if interrupted else "playout_finished", self._holder)
             self._wait_for_tools()
 
-    def _tool(self, update: str, call: str) -> None:
+    def _tool(self, event: Recorded) -> None:
+        update, call = event.text("update"), event.text("call")
         if update == "started":
-            self._calls.add(call)
+            self._calls[call] = event.text("name")
             self._post("tool_started", None)
             self._wait_for_tools()
         elif update == "ended" and call in self._calls:
-            self._calls.discard(call)
+            tool = self._calls.pop(call)
             self._post("tool_ended", None)
+            at, verdict = self._barged_in or (0.0, None)
+            cancelled = event.text("status") == "cancelled" and self._now - at < AT_ONCE
+            if verdict is not None and cancelled and self._goes_on(tool):
+                self._otherwise(verdict, f"the call of {tool} was cancelled")
             if not self._calls:
                 self._post(
                     "tools_released" if self._results.interrupted(call) else "tools_drained", None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -27,14 +26,21 @@ _CLOSES_IN = 30.0
 """Seconds that a close may take."""
 
 
-class SessionEvents(ABC):
+Take = Callable[[float, str, Mapping[str, Any]], None]
+"""Takes an event: the seconds since the beginning, its name and its fields, without the words of
+the conversation."""
+
+
+class SessionEvents:
     """Listens to the public events of a session. Works with any `AgentSession`.
 
     Args:
         session: An `AgentSession`, before it is started.
+        take: Takes the events.
     """
 
-    def __init__(self, session: AgentSession[Any]) -> None:
+    def __init__(self, session: AgentSession[Any], take: Take) -> None:
+        self._take = take
         self._key = secrets.token_bytes(32)
         self._began = time.time()
         self._session = session
@@ -44,10 +50,6 @@ class SessionEvents(ABC):
         for name in _FIELDS:
             # not session.on, which warns of metrics_collected in every call
             rtc.EventEmitter.on(session, name, self._listener(name))  # type: ignore[misc]
-
-    @abstractmethod
-    def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
-        """An event, `t` seconds after the beginning, without the words of the conversation."""
 
     def _listener(self, name: str) -> Callable[[Any], None]:
         def heard(event: Any) -> None:
@@ -111,7 +113,7 @@ class SessionEvents(ABC):
         return hashed_words(text, self._key)
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
-        self.take(round(time.time() - self._began, 6), name, fields)
+        self._take(round(time.time() - self._began, 6), name, fields)
 
     # -- what is recorded of each event
 
@@ -216,9 +218,4 @@ class EventRecorder(SessionEvents):
 
     def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
         began = {"livekit": LIVEKIT, "started_at": round(time.time(), 3)}
-        self._file = EventFile(target, began)
-        super().__init__(session)
-
-    def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
-        """Write an event."""
-        self._file.event(t, name, fields)
+        super().__init__(session, EventFile(target, began).event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +13,7 @@ from pipecat.frames import frames as f
 from pipecat.observers.base_observer import BaseObserver, FramePushed
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.frame_processor import FrameDirection
 
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
@@ -20,7 +21,7 @@ from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_trans
 from .failures import failure_of
 from .requests import RUNS, text_of
 
-__all__ = ["FrameRecorder"]
+__all__ = ["FrameEvents", "FrameRecorder"]
 
 _LACKS = (
     Evidence.REPLIES,
@@ -33,31 +34,19 @@ _LACKS = (
 )
 
 
-class FrameRecorder(BaseObserver):
-    """Records the frames of a pipeline for `turnfsm audit`. The pipeline stays as it is.
-
-    It stores no text of the conversation, only a keyed hash of each word and of each argument of a
-    tool, so that the audit can see whether words were lost, or a call was made twice. The key is
-    not stored.
+class FrameEvents(BaseObserver):
+    """Translates the frames of a pipeline to events, as the audit reads them. The pipeline stays as
+    it is.
 
     Args:
-        target: The path of a new file, a folder (``"recordings/"``) for a new file of its own, or
-            an open text file.
-
-    Raises:
-        JournalError: The file exists or cannot be created.
-
-    Example:
-        >>> import io
-        >>> from turnfsm.pipecat import FrameRecorder
-        >>> recorder = FrameRecorder(io.StringIO())  # PipelineWorker(..., observers=[recorder])
+        take: Takes the events: the seconds since the beginning, the name and the fields, without
+            the text of the conversation.
     """
 
-    def __init__(self, target: str | Path | IO[str]) -> None:
+    def __init__(self, take: Callable[[float, str, Mapping[str, Any]], None]) -> None:
         super().__init__(observe_every_push=False)
         self._began = time.time()
-        header = {"pipecat": version("pipecat-ai"), "started_at": round(self._began, 3)}
-        self._file = EventFile(target, {**header, "lacks": [need.name for need in _LACKS]})
+        self._take = take
         self._key = secrets.token_bytes(32)
         self._context: LLMContext | None = None
         self._seen = 0
@@ -88,8 +77,9 @@ class FrameRecorder(BaseObserver):
                 self._playback_started()
             case f.BotStoppedSpeakingFrame():
                 self._playback_finished()
-            case f.InterruptionFrame():
+            case f.InterruptionFrame() if data.direction is FrameDirection.DOWNSTREAM:
                 self._cut = self._plays
+                self._record("interruption", {})
             case f.FunctionCallInProgressFrame():
                 given = hashed_arguments(frame.arguments, self._key)
                 made = {"update": "started", "name": frame.function_name, "arguments": given}
@@ -112,7 +102,7 @@ class FrameRecorder(BaseObserver):
                 self._record("close", {"reason": type(frame).__name__})
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
-        self._file.event(round(time.time() - self._began, 6), name, fields)
+        self._take(round(time.time() - self._began, 6), name, fields)
 
     def _words(self, text: str) -> list[str]:
         return hashed_words(text, self._key)
@@ -176,6 +166,32 @@ class FrameRecorder(BaseObserver):
         if added := set(_results(messages)) - self._committed:
             self._committed |= added
             self._record("function_tools_executed", {"calls": sorted(added), "reply": True})
+
+
+class FrameRecorder(FrameEvents):
+    """Records the frames of a pipeline for `turnfsm audit`. The pipeline stays as it is.
+
+    It stores no text of the conversation, only a keyed hash of each word and of each argument of a
+    tool, so that the audit can see whether words were lost, or a call was made twice. The key is
+    not stored.
+
+    Args:
+        target: The path of a new file, a folder (``"recordings/"``) for a new file of its own, or
+            an open text file.
+
+    Raises:
+        JournalError: The file exists or cannot be created.
+
+    Example:
+        >>> import io
+        >>> from turnfsm.pipecat import FrameRecorder
+        >>> recorder = FrameRecorder(io.StringIO())  # PipelineWorker(..., observers=[recorder])
+    """
+
+    def __init__(self, target: str | Path | IO[str]) -> None:
+        header = {"pipecat": version("pipecat-ai"), "started_at": round(time.time(), 3)}
+        lacks = [need.name for need in _LACKS]
+        super().__init__(EventFile(target, {**header, "lacks": lacks}).event)
 
 
 def _to_be_said(frame: f.FunctionCallResultFrame) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.processors.aggregators.llm_response_universal import (
@@ -68,6 +68,9 @@ class TurnGovernor:
         store: Where the conversation is saved, so that another worker can continue it: a path, the
             address of a database, or a store.
         session_id: The name under which the other worker finds it.
+        observe: Decide nothing: the pipeline stays as it is, and the flow follows its frames. The
+            journal has the flow's decisions, and a note ``otherwise`` for what the flow has refused
+            or decided differently. Only `flow`, `timers`, `limits` and `sinks` count then.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
@@ -87,6 +90,15 @@ class TurnGovernor:
         pipeline = Pipeline(governor.processors([*before, *behind]))
     """
 
+    if not TYPE_CHECKING:  # to a checker it is this class in either case
+
+        def __new__(cls, *args: Any, observe: bool = False, **options: Any) -> Any:
+            if not observe:
+                return super().__new__(cls)
+            from .observed import observing_governor  # it brings the audit
+
+            return observing_governor(*args, **options)
+
     def __init__(
         self,
         flow: Flow | str | Path = "turn",
@@ -100,6 +112,7 @@ class TurnGovernor:
         on_report: Callable[[Report | AgentStateChanged], None] | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
+        observe: bool = False,
     ) -> None:
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
         check_vocabulary(self._flow, "a Pipecat pipeline")

@@ -1,0 +1,105 @@
+"""A pipeline that a flow follows, and does not govern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
+from pipecat.processors.frame_processor import FrameProcessor, FrameProcessorSetup
+from pipecat.services.llm_service import FunctionCallParams
+from pipecat.transports.base_transport import TransportParams
+
+from turnfsm.fsm import Flow, load_flow
+from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
+from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.observe.following import FollowedTurn, Following
+
+from .frame_recorder import FrameEvents
+
+__all__ = ["ObservingGovernor", "observing_governor"]
+
+_TO_GOVERN = {"actions", "on_report", "posts", "proof", "session_id", "store"}
+"""The arguments that only a governor needs which governs."""
+
+
+class ObservingGovernor:
+    """What `TurnGovernor(observe=True)` makes: a governor that changes nothing.
+
+    Args:
+        flow, timers, limits, sinks: As for `TurnGovernor`.
+    """
+
+    epoch = 0
+
+    def __init__(
+        self,
+        flow: Flow | str | Path = "turn",
+        *,
+        timers: Mapping[str, float] | None = None,
+        limits: str | None = None,
+        sinks: Iterable[Sink] = (),
+    ) -> None:
+        flow = flow if isinstance(flow, Flow) else load_flow(flow)
+        check_vocabulary(flow, "a Pipecat pipeline")
+        limited = check_limits(flow, limits if limits is not None else flow.limits)
+        seconds = {**limited, **check_timers(flow, timers)}
+        self._following = Following(flow, seconds, check_sinks(sinks))
+
+    @property
+    def turn(self) -> FollowedTurn:
+        """The runtime that follows: `state`, `facts` and `journal`."""
+        return self._following.turn
+
+    def transport(self, params: TransportParams) -> TransportParams:
+        """The same parameters."""
+        return params
+
+    def user(self, params: LLMUserAggregatorParams | None = None) -> LLMUserAggregatorParams:
+        """The same parameters."""
+        return params or LLMUserAggregatorParams()
+
+    def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
+        """The same processors, and one that passes everything on."""
+        return [*processors, _Observed(self._following)]
+
+    def register_function(self, llm: Any, name: str | None, handler: Any, **options: Any) -> None:
+        """As `llm.register_function`."""
+        llm.register_function(name, handler, **options)
+
+    async def commit_point(self, call: FunctionCallParams | None = None) -> None:
+        """Do nothing."""
+
+    def call_key(self, call: FunctionCallParams | None = None) -> str:
+        """The id of the call; a new key if the call is not given."""
+        return uuid4().hex if call is None else call.tool_call_id
+
+    async def restore(self) -> None:
+        """Do nothing: what is observed is not stored."""
+
+
+def observing_governor(*args: Any, **options: Any) -> ObservingGovernor:
+    """Make one of the arguments of a `TurnGovernor`."""
+    return ObservingGovernor(*args, **{n: v for n, v in options.items() if n not in _TO_GOVERN})
+
+
+class _Observed(FrameProcessor):
+    """Adds the observer to the pipeline that it is in."""
+
+    def __init__(self, following: Following) -> None:
+        super().__init__(name="turnfsm.observed")
+        self._following = following
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:
+        """As `FrameProcessor.setup`."""
+        await super().setup(setup)
+        self._following.turn.start()
+        setup.pipeline_worker.add_observer(FrameEvents(self._following.take))
+
+    async def process_frame(self, frame: Any, direction: Any) -> None:
+        """As `FrameProcessor.process_frame`."""
+        await super().process_frame(frame, direction)
+        await self.push_frame(frame, direction)

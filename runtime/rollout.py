@@ -1,0 +1,48 @@
+"""Governs a share of the conversations, and observes the others."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from turnfsm.fsm import TurnfsmError
+
+__all__ = ["rollout_of"]
+
+Made = TypeVar("Made")
+
+
+def rollout_of(make: Callable[..., Made], share: float) -> Callable[..., Made]:
+    """Return a function that makes what governs a share of the conversations, and otherwise what
+    observes.
+
+    Args:
+        make: Takes `observe` and `session_id`. What it makes has a `turn`.
+        share: The share that is governed, from 0 to 1.
+
+    Raises:
+        TurnfsmError: The share is not a number from 0 to 1.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise TurnfsmError(f"a share cannot be {share!r}; give a number from 0 to 1, such as 0.1")
+
+    def made(**options: Any) -> Made:
+        if _lot(options.get("session_id")) >= share:
+            return make(**options, observe=True)
+        governed: Any = make(**options)
+        governed.turn.note("rollout", group="governed")
+        return governed  # type: ignore[no-any-return]
+
+    return made
+
+
+def _lot(session_id: str | None) -> float:
+    """From 0 to 1, the same for the same id."""
+    drawn = secrets.token_bytes(7) if session_id is None else _hash(session_id)
+    return int.from_bytes(drawn, "big") / 2**56
+
+
+def _hash(session_id: str) -> bytes:
+    return blake2b(session_id.encode(), digest_size=7).digest()
