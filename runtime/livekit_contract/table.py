@@ -15,8 +15,6 @@ voice.agent_activity:AgentActivity method:
   on_end_of_turn(self info) | a turn is committed
   interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
   push_audio(self frame) | whether audio comes; the user talks over a `hold` preamble
-voice.agent_activity:AgentActivity task:
-  AgentActivity._user_turn_completed_task | the task that answers a turn
 voice.agent_activity:AgentActivity attribute:
   _current_speech | which speech holds the floor
   _audio_recognition | its VAD, STT and turn detection

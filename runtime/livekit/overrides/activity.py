@@ -22,7 +22,6 @@ from turnfsm.runtime.conversation.ports import Phase
 from .answering import let_tools_end
 from .conversation import results_in
 from .history import conversation_of
-from .leaving import ANSWERING
 from .overlap import VERDICTS
 from .producing import ProducingActivity
 from .speech import UNKNOWN, govern
@@ -45,7 +44,10 @@ class GovernedActivity(ProducingActivity):
 
     _conductor: Conductor
     _probing = False
-    _deciding: Any = None
+    _ending: Any = None
+    """The turn that LiveKit ends, until it has created the task that answers it."""
+    _answer_task: asyncio.Task[Any] | None = None
+    """The task that answers it; None if there is none."""
 
     # -- the floor
 
@@ -138,7 +140,7 @@ class GovernedActivity(ProducingActivity):
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
             self._conductor.expecting.cleared()
-            return super().on_end_of_turn(info)
+            return self._end_turn(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
             if not self._empty_transcript(info):
@@ -147,30 +149,30 @@ class GovernedActivity(ProducingActivity):
                 self._conductor.commits.defer_to_next_agent(self.label, info, self._voice_has_come)
             self._cancel_preemptive_generation()
             return True
-        self._deciding = info
         deferred = self._conductor.turns.is_deferred(info)
-        before = self._answer_task
         try:
-            committed = super().on_end_of_turn(info)
+            committed = self._end_turn(info)
         except _CommitRefused:
-            if not self._empty_transcript(
-                info
-            ):  # otherwise the speculative reply answers another message
+            if not self._empty_transcript(info):  # otherwise it answers another message
                 self._cancel_preemptive_generation()
                 if not deferred and self._voice_has_come:
                     self.turn_decided()
             return True
-        finally:
-            self._deciding = None
         if not (committed or deferred or self.stt is None):
             committed = self._conductor.commits.defers_short_turn(self.label, info)
         if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
-        task = self._answer_task
-        if task is not None and task is not before:
+        if (task := self._answer_task) is not None:
             self._conductor.commits.answer_started(task, self._item_ids)
             task.add_done_callback(self._conductor.commits.answer_ended)
         return committed
+
+    def _end_turn(self, info: Any) -> bool:
+        self._ending, self._answer_task = info, None
+        try:
+            return super().on_end_of_turn(info)
+        finally:
+            self._ending = None
 
     # LiveKit drops a committed turn if it finds, before or after the agent's hook, that a handoff
     # has begun. When the session closes, it checks only after the agent has stopped speaking.
@@ -198,12 +200,16 @@ class GovernedActivity(ProducingActivity):
         return handoff
 
     def _create_speech_task(self, coro: Any, **how: Any) -> asyncio.Task[Any]:
-        info = self._deciding if how.get("name") == ANSWERING else None
-        if info is not None and not (info.skip_reply or self._may_answer(info)):
+        if self._ending is None or how.get("speech_handle") is not None:
+            return super()._create_speech_task(coro, **how)
+        info, self._ending = self._ending, None
+        if not (info.skip_reply or self._may_answer(info)):
             coro.close()
             info.user_turn_span_adopted = False  # no task ends it
             raise _CommitRefused
-        return super()._create_speech_task(coro, **how)
+        hook = self._until_given_up(coro, "on_user_turn_completed")
+        self._answer_task = super()._create_speech_task(hook, **how)
+        return self._answer_task
 
     def _may_answer(self, info: Any) -> bool:
         if self._rt_turn_detection_enabled:

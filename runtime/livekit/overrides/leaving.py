@@ -25,21 +25,16 @@ from turnfsm.runtime.conversation.waits import LongWait, Waiting
 from .realtime import Handler, RealtimeActivity
 from .speech import GovernedHandle, govern, running_for
 
-__all__ = ["ANSWERING", "LeavingActivity"]
+__all__ = ["LeavingActivity"]
 
 logger = logging.getLogger("turnfsm")
 
 UNKNOWN = ""
 """Speech whose message the model has not reported yet."""
 
-_ENTERING = "AgentTask_on_enter"
-ANSWERING = "AgentActivity._user_turn_completed_task"
-_HOOKS = {
-    _ENTERING: "on_enter",
-    "AgentTask_on_exit": "on_exit",
-    ANSWERING: "on_user_turn_completed",
-}
-"""LiveKit's name of the task that runs a hook of the application."""
+_ENTERING = "on_enter"
+_HOOKS = {"AgentTask_on_enter": _ENTERING, "AgentTask_on_exit": "on_exit"}
+"""The hook of the application that a task runs, by LiveKit's name of the task."""
 
 
 class LeavingActivity(RealtimeActivity):
@@ -51,7 +46,6 @@ class LeavingActivity(RealtimeActivity):
     _blocked: list[asyncio.Task[Any]]
     """The tasks that wait for a task of this agent, and for which a handoff does not wait."""
     _entering: asyncio.Task[Any] | None = None
-    _answer_task: asyncio.Task[Any] | None = None
     _has_started = False
     left = False
     """It was replaced for good, or the session has closed."""
@@ -59,18 +53,17 @@ class LeavingActivity(RealtimeActivity):
     def _create_speech_task(
         self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
     ) -> asyncio.Task[Any]:
-        coro = self._until_given_up(coro, name) if name in _HOOKS else coro
+        hook = _HOOKS.get(name or "")
+        coro = self._until_given_up(coro, hook) if hook is not None else coro
         with running_for(speech_handle):
             task = super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
         self._running.append(task)
         task.add_done_callback(self._running.remove)
         if speech_handle is not None:
             govern(speech_handle, self._conductor).runs(task)
-        if name == _ENTERING:
+        if hook == _ENTERING:
             self._entering = task
             task.add_done_callback(self._entered)
-        elif name == ANSWERING:
-            self._answer_task = task
         return task
 
     async def _until_given_up(self, hook: Coroutine[Any, Any, Any], name: str) -> Any:
@@ -273,7 +266,7 @@ class LeavingActivity(RealtimeActivity):
         running = self.__dict__.get("_hooks_running", {})
         spared = (*self._blocked, *self._released_tasks())
         awaited = [task for task in self._running if task not in spared]
-        names = [_HOOKS[running[t][0]] if t in running else t.get_name() for t in awaited]
+        names = [running[t][0] if t in running else t.get_name() for t in awaited]
         what = ("toolsets",) if closes else tuple(names)
         wait.goes_on(waiting, "application", what, since=since, now=now)
 
@@ -294,9 +287,7 @@ class LeavingActivity(RealtimeActivity):
             if (name == _ENTERING) is entering and task not in self._blocked:
                 if not limit.expired():
                     logger.warning(
-                        "%s of %s did not end in time; it is cancelled",
-                        _HOOKS[name],
-                        self.label,
+                        "%s of %s did not end in time; it is cancelled", name, self.label
                     )
                 limit.reschedule(asyncio.get_running_loop().time())
 
