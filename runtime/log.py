@@ -1,7 +1,7 @@
-"""The log of a conversation: entries about replies, calls and obligations.
+"""The log of a conversation: entries about the user's turns, replies, calls and obligations.
 
-The agenda is computed from the log alone. When an entry changes the agenda, it is also written to
-the journal, so that another worker can rebuild the agenda.
+The agenda and the outcomes of turns are computed from the log alone. An entry that changes one of
+them is also written to the journal, so that another worker can rebuild the agenda.
 """
 
 from __future__ import annotations
@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turnfsm.fsm.agenda import Agenda, Entry, ReplyEnded, Rules, entry_from_note, note_of
+from turnfsm.fsm.agenda import (
+    Agenda,
+    Entry,
+    ReplyEnded,
+    Rules,
+    TurnEnd,
+    Turns,
+    entry_from_note,
+    note_of,
+)
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, JournalError
 from turnfsm.fsm.load import load_shipped
@@ -18,34 +27,42 @@ __all__ = ["Log", "agenda_of", "rules_of"]
 
 
 class Log:
-    """The entries of a session, applied to the agenda as they arrive.
+    """The entries of a session, applied to the agenda and the turns as they arrive.
 
     Args:
         moved: Called when the agenda has changed.
+        turn_ended: Called with each turn that ends.
 
     Attributes:
         agenda: The current agenda.
+        turns: The user's turns.
         note: Writes a note into the journal.
     """
 
-    def __init__(self, moved: Callable[[], None]) -> None:
+    def __init__(self, moved: Callable[[], None], turn_ended: Callable[[TurnEnd], None]) -> None:
         self.agenda = Agenda()
+        self.turns = Turns()
         self.rules = Rules()
         self.note: Callable[..., Any] = _write_nothing
-        self._moved = moved
+        self._moved, self._turn_ended = moved, turn_ended
 
     def govern(self, flow: Flow, note: Callable[..., Any]) -> None:
         """Use the agenda rules of this flow from now on."""
         self.rules, self.note = rules_of(flow), note
 
     def add(self, entry: Entry) -> None:
-        """Apply an entry to the agenda."""
+        """Apply an entry to the agenda and to the turns."""
         agenda = self.agenda.after(entry, self.rules)
-        if agenda != self.agenda:
-            self.agenda = agenda
+        turns, ended = self.turns.after(entry, agenda)
+        moved = agenda != self.agenda
+        if moved or turns != self.turns:
+            self.agenda, self.turns = agenda, turns
             kind, data = note_of(entry)
             self.note(kind, **data)
+        if moved:
             self._moved()
+        for end in ended:
+            self._turn_ended(end)
 
 
 def rules_of(flow: Flow) -> Rules:

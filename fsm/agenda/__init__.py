@@ -1,5 +1,5 @@
 """The agenda: what the agent has yet to deliver, the replies that claim it, and how claims
-settle."""
+settle; and how each turn of the user ends."""
 
 from .agenda import Agenda, Obligation, Reply
 from .entries import (
@@ -25,9 +25,22 @@ from .entries import (
 from .projection import Item, Part, Request, complete, pair, project, unanswered
 from .server import Diff, diff, spoken_behind, wanted
 from .settlement import COLUMNS, ROWS, Column, Ending, Fate, Kind, Rules, row_of
+from .turn_entries import (
+    NoReply,
+    PlayoutStarted,
+    ReplyScheduled,
+    SessionClosed,
+    SpeechEnded,
+    SpeechFailed,
+    SpeechInterrupted,
+    TurnCommitted,
+    TurnNotCommitted,
+)
+from .turns import OUTCOMES, OpenTurn, Outcome, TurnEnd, Turns
 
 __all__ = [
     "COLUMNS",
+    "OUTCOMES",
     "ROWS",
     "Agenda",
     "AnswerDue",
@@ -45,18 +58,31 @@ __all__ = [
     "HeardByModel",
     "Item",
     "Kind",
+    "NoReply",
     "NoiseEnded",
     "Obligation",
+    "OpenTurn",
+    "Outcome",
     "Part",
+    "PlayoutStarted",
     "Reply",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
+    "ReplyScheduled",
     "Request",
     "RequestSent",
     "ResultDropped",
     "ResultReady",
     "Rules",
+    "SessionClosed",
+    "SpeechEnded",
+    "SpeechFailed",
+    "SpeechInterrupted",
+    "TurnCommitted",
+    "TurnEnd",
+    "TurnNotCommitted",
+    "Turns",
     "complete",
     "diff",
     "entry_from_note",

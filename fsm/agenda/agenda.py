@@ -254,6 +254,8 @@ class Agenda:
                 return self if live is None else self._with_reply(attrs.evolve(live, heard=True))
             case ReplyEnded():
                 return self._reply_ended(entry, rules)
+            case _:
+                return self
 
     # -- inside
 

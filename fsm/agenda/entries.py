@@ -1,5 +1,5 @@
-"""The entries of the log: what happens to obligations and replies. The agenda is computed from
-these entries alone."""
+"""The entries of the log: what happens to obligations, replies and turns. The agenda, and the
+outcome of each turn, are computed from these entries alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from typing import Any
 import attrs
 
 from .settlement import Ending, Kind
+from .turn_entries import (
+    NoReply,
+    PlayoutStarted,
+    ReplyScheduled,
+    SessionClosed,
+    SpeechEnded,
+    SpeechFailed,
+    SpeechInterrupted,
+    TurnCommitted,
+    TurnNotCommitted,
+)
 
 __all__ = [
     "AnswerDue",
@@ -198,6 +209,15 @@ Entry = (
     | CallsKnown
     | ReplyHeard
     | ReplyEnded
+    | TurnCommitted
+    | TurnNotCommitted
+    | ReplyScheduled
+    | NoReply
+    | PlayoutStarted
+    | SpeechInterrupted
+    | SpeechFailed
+    | SpeechEnded
+    | SessionClosed
 )
 
 _KINDS: Mapping[str, type[Any]] = {
@@ -216,6 +236,15 @@ _KINDS: Mapping[str, type[Any]] = {
     "calls_received": CallsKnown,
     "reply_heard": ReplyHeard,
     "reply_ended": ReplyEnded,
+    "turn_committed": TurnCommitted,
+    "turn_not_committed": TurnNotCommitted,
+    "reply_scheduled": ReplyScheduled,
+    "no_reply": NoReply,
+    "playout_started": PlayoutStarted,
+    "speech_interrupted": SpeechInterrupted,
+    "speech_failed": SpeechFailed,
+    "speech_ended": SpeechEnded,
+    "session_closed": SessionClosed,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {kind: [(f.name, f.default) for f in attrs.fields(kind)] for kind in _NAMES}

@@ -69,7 +69,7 @@ class Conductor:
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
         pending = Pending(self._waits, self._offer_what_waits)
-        self.log = Log(pending.moved)
+        self.log = Log(pending.moved, lambda end: self.commits.turn_ended(end))
         self.replies = Replies(self.log)
         progress = Progress(lambda step: self.speech.progressed(step), session.settings.timers)
         self.floor = Floor(
@@ -79,13 +79,7 @@ class Conductor:
             lambda speech: self.record(ReplyAudio(speech.id)),
         )
         self.tools = ToolCalls(session, ledger, self.log, self.floor, self.replies, pending.moved)
-        self.turns = UserTurns(
-            lambda turn, outcome, why, current: self.commits.turn_ended(
-                turn, outcome, why, current
-            ),
-            lambda: session.closing,
-            self._is_asked_again,
-        )
+        self.turns = UserTurns(self.log, lambda: session.closing)
         speeches = SpeechQueue(self.floor)
         self.expecting = Expecting(lambda: self._core.tuning.expect, lambda: self.turn.now)
         self.host = TurnHost(
@@ -272,10 +266,6 @@ class Conductor:
                 self._core.offer("audio_stopped")
             case AudioResumed():
                 self._core.offer("audio_resumed")
-
-    def _is_asked_again(self, utterance: str) -> bool:
-        due = self.log.agenda.find("utterance", utterance)
-        return due is not None and due.state != "with_next"
 
     def _observed(self, seq: int, verdict: Verdict) -> None:
         """After every verdict: update the agent state, and retry what had to wait."""

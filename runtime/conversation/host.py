@@ -248,7 +248,6 @@ class TurnHost(HostFacts):
         if unanswered and not resumes:
             reply = agent.reply()
             self._replies.claims(reply, utterances=unanswered)
-            self._turns.ask_again(unanswered, reply)
             return
         results = [o for o in self._log.agenda.due if o.kind == "result"]
         said = delivery_instructions(self._tools.entries(o.id for o in results))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 
+from turnfsm.fsm.agenda import Turns
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
@@ -73,7 +74,7 @@ def restore_turns(
     for call in ledger:
         if call.state in ("ended", "given"):
             ledger.post(call, "committed")
-    conductor.turns.restore(past.turns.get("outcomes", {}))
+    conductor.log.turns = Turns.continued(past.turns.get("outcomes", {}))
     for waiting in past.turns.get("waiting", ()):
         conductor.commits.defer(turn_of(waiting), owner, "its worker died before it was answered")
     if words := past.turns.get("uncommitted"):

@@ -52,7 +52,7 @@ class SpeechReports:
         if agent.setup.keeps_context:
             self.reply_started(speech)
         turn = core.turns.ask(task, speech)
-        if turn is not None and core.turns.is_latest(turn):
+        if turn is not None and turn.number == core.log.turns.latest:
             self._objections.answered(turn.info.new_transcript, speech)
             core.post("reply_requested", turn=turn.number, speech=speech.id)
 
@@ -222,7 +222,7 @@ class SpeechReports:
         verdict = self._core.post("playout_started", step)
         holder = self._core.floor.step
         if verdict and holder is not None:
-            self._heard(holder.speech)
+            self._core.turns.playout_started(holder.speech)
             publish = partial(self._core.session.publish, heard=holder.speech, at=at)
             self._agent_state.project(publish)
 
@@ -253,13 +253,8 @@ class SpeechReports:
         # its first text counts as playout
         silent = wanted == "speaking" and step is not None and step.output is None
         if silent and step is not None and self._core.post("playout_started", step.id):
-            self._heard(step.speech)
+            self._core.turns.playout_started(step.speech)
         self._agent_state.wanted(wanted, publish, None if step is None else step.id)
-
-    def _heard(self, speech: Speech) -> None:
-        turn = self._core.turns.hear(speech)
-        if turn is not None:
-            self._core.post("turn_replied", turn=turn.number, speech=speech.id)
 
     # -- a reply that waits for the end of a scripted text
 

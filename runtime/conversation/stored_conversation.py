@@ -84,7 +84,7 @@ class StoredConversation:
         waiting += held.waiting()
         return {
             "begun": self._begun,
-            "outcomes": dict(turns.outcomes),
+            "outcomes": dict(conductor.log.turns.outcomes),
             "waiting": waiting if self._words else [],
             "uncommitted": held.uncommitted() if self._words else "",
             "words_due": conductor.utterance.due,

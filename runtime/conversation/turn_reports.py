@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from turnfsm.fsm import Refused, Taken
-from turnfsm.fsm.agenda import NoiseEnded
+from turnfsm.fsm.agenda import NoiseEnded, TurnEnd
 
 from .core import Core
 from .ports import Speech, UserTurn
-from .user_turns import Outcome, Turn
 
 __all__ = ["TurnReports"]
 
@@ -205,25 +204,22 @@ class TurnReports:
             if core.keeping is not None:
                 core.keeping.transcript_received()
 
-    def turn_ended(self, turn: Turn, outcome: Outcome, why: str, current: bool) -> None:
-        """A turn has ended. Posts `turn_deferred` if it is answered later, and `turn_dropped` if it
-        is the latest one and gets no reply.
-
-        Args:
-            why: The reason; empty if it was answered.
-            current: No newer turn was committed.
-        """
-        core = self._core
+    def turn_ended(self, end: TurnEnd) -> None:
+        """A turn has ended. Posts `turn_replied` if its reply is heard, `turn_deferred` if it is
+        answered later, and `turn_dropped` if it is the latest one and gets no reply."""
+        core, turn, outcome = self._core, end.turn, end.outcome
         if not core.governs:
             return
         if outcome != "superseded":
             core.expecting.answered()
-        said = {"why": why} if why else {}
-        core.turn.note("turn", number=turn.number, outcome=outcome, deferred=turn.deferred, **said)
-        if turn.unanswered:
+        why = {"why": end.why} if end.why else {}
+        core.turn.note("turn", number=turn.number, outcome=outcome, deferred=turn.deferred, **why)
+        if outcome == "replied":
+            core.post("turn_replied", turn=turn.number, speech=turn.speech)
+        if end.later:
             self._deferred()
-        if outcome in ("superseded", "dropped") and current:
-            core.post("turn_dropped", turn=turn.number, reason=why)
+        if outcome in ("superseded", "dropped") and end.latest:
+            core.post("turn_dropped", turn=turn.number, reason=end.why)
 
     def _deferred(self) -> None:
         self._core.speeches.turn_deferred(self._core.agent)

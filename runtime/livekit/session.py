@@ -27,7 +27,6 @@ from turnfsm.runtime.conversation.cut_off import read_calls
 from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
-from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
@@ -225,7 +224,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         """
         turns = self._conductor.turns
         waiting = {"asked": turns.asked, "queued": int(turns.deferred is not None)}
-        return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, **waiting}
+        return {**self._conductor.log.turns.outcomes, **waiting}
 
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]:

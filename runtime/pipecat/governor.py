@@ -23,7 +23,6 @@ from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
 from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.conversation.session_turn import SessionTurn
-from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
@@ -316,7 +315,7 @@ class TurnGovernor:
     def user_turns(self) -> Mapping[str, int]:
         """How many turns of the user have ended, by how: `replied`, `silent`, `superseded`,
         `dropped`."""
-        return {**dict.fromkeys(OUTCOMES, 0), **self._session.conductor.turns.outcomes}
+        return {**self._session.conductor.log.turns.outcomes}
 
     # -- inside
 
