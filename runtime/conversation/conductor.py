@@ -71,7 +71,7 @@ class Conductor:
         pending = Pending(self._waits, self._offer_what_waits)
         self.log = Log(pending.moved, lambda end: self.commits.turn_ended(end))
         self.replies = Replies(self.log)
-        progress = Progress(lambda step: self.speech.progressed(step), session.settings.timers)
+        progress = Progress(lambda: self.speech.progressed(), session.settings.timers)
         self.floor = Floor(
             lambda step, at: self.speech.step_plays(step, at),
             lambda step: self.speech.step_played(step),

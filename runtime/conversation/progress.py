@@ -14,17 +14,16 @@ class Progress:
     Progress is a token of the model, or audio that is not played yet.
 
     Args:
-        report: Called with the step's id.
+        report: Called after a check that has found progress.
         timers: Those of the session, in seconds. The time between two checks is a tenth of the
             shorter limit, which bounds how late a stuck step is noticed, and at most half of the
             time after which a wait is reported.
     """
 
-    def __init__(self, report: Callable[[str], object], timers: Mapping[str, float]) -> None:
+    def __init__(self, report: Callable[[], object], timers: Mapping[str, float]) -> None:
         limits = [timers[name] for name in ("thinking_limit", "speaking_limit") if name in timers]
         self._report = report
         self._every = min([*(limit / 10 for limit in limits), timers.get("report_after", 60.0) / 2])
-        self._step: str | None = None
         self._came = False
         self._last = 0.0  # the time of the last progress
         self._looked = 0.0  # the time of the last check
@@ -32,16 +31,15 @@ class Progress:
         self._heard_until = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, step: str) -> None:
+    def begin(self) -> None:
         """A step has been given the floor."""
         self.end()
-        self._step, self._came, self._heard_until = step, False, 0.0
+        self._came, self._heard_until = False, 0.0
         self._last = self._looked = asyncio.get_running_loop().time()
         self._look_after(self._looked)
 
     def end(self) -> None:
         """No step holds the floor."""
-        self._step = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -76,5 +74,5 @@ class Progress:
         goes_on = self._came or self._heard_until > self._looked
         self._came, self._looked = False, now
         self._look_after(now)
-        if goes_on and self._step is not None:
-            self._report(self._step)
+        if goes_on:
+            self._report()

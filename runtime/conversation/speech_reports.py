@@ -148,7 +148,7 @@ class SpeechReports:
         self._user.step_started()
         core.host.results_need_reply = False
         self._agent_state.muted = speech.interrupted  # nothing waits for such a step
-        core.progress.begin(step.id)
+        core.progress.begin()
         core.post("step_started", step.id)
         if core.host.resumption is not None:
             core.host.resumption.post("reply_started")
@@ -231,10 +231,12 @@ class SpeechReports:
         if self._core.governs:
             self._core.post("playout_finished", step)
 
-    def progressed(self, step: str) -> None:
-        """The model or the TTS has produced something for a step. Posts `step_progressed`."""
-        if self._core.governs and self._core.turn.ask("step_progressed", step):
-            self._core.post("step_progressed", step)
+    def progressed(self) -> None:
+        """The model or the TTS has produced something for the step that has the floor. Posts
+        `step_progressed`."""
+        core, step = self._core, self._core.floor.step
+        if step is not None and core.governs and core.turn.ask("step_progressed", step.id):
+            core.post("step_progressed", step.id)
 
     def agent_state_wanted(self, wanted: str, publish: Publish) -> None:
         """The framework wants to publish an agent state. The one of the flow's state is published
