@@ -38,7 +38,6 @@ class Turn:
         too_late: It cannot be answered now, because a handoff has begun, or because a speech that
             cannot be interrupted has taken the floor.
         items: The ids of the items in the conversation when the turn began.
-        over: It ended without a reply.
         answers: The id of its message in the conversation, if its reply has it. Empty if the model
             gives the id.
     """
@@ -49,22 +48,7 @@ class Turn:
     speech: Speech | None = None
     too_late: bool = False
     items: frozenset[str] = frozenset()
-    over: bool = False
     answers: str = ""
-
-    def stands_in(self, said: Collection[str]) -> bool:
-        """Whether its message is in the conversation, or never will be.
-
-        Args:
-            said: The ids of the user's messages in the conversation.
-        """
-        if self.over or self.speech is None:
-            return self.over
-        if self.speech.finished:
-            return True
-        if self.answers:
-            return self.answers in said
-        return any(id not in self.items for id in said)  # a realtime model gives the id
 
 
 class UserTurns:
@@ -143,7 +127,7 @@ class UserTurns:
     def begun(self) -> list[UserTurn]:
         """The turns that are being answered, or are next, and whose messages are not in the
         conversation yet, in order."""
-        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(self._said)]
+        self._unsaid = [turn for turn in self._unsaid if not self._stands(turn, self._said)]
         return [turn.info for turn in self._unsaid]
 
     def waiting(self) -> list[UserTurn]:
@@ -204,7 +188,6 @@ class UserTurns:
         turn = self._tasks.pop(task, None)
         if turn is None or turn.speech is not None:
             return
-        turn.over = True
         if turn.too_late:  # it supersedes itself: it is committed again
             self._defer_again(turn)
         self._log.add(NoReply(turn.number, later=turn.too_late))
@@ -269,8 +252,18 @@ class UserTurns:
             self._log.add(TurnNotCommitted(self._next))
 
     def _follow_words(self, turn: Turn) -> None:
-        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
+        self._unsaid = [turn for turn in self._unsaid if not self._stands(turn, ())]
         self._unsaid.append(turn)
+
+    def _stands(self, turn: Turn, said: Collection[str]) -> bool:
+        """Whether the message of a turn is in the conversation, or never will be."""
+        if turn.speech is None:
+            return self._log.turns.find(turn.number) is None
+        if turn.speech.finished:
+            return True
+        if turn.answers:
+            return turn.answers in said
+        return any(id not in turn.items for id in said)  # a realtime model gives the id
 
 
 def _joined(*texts: str) -> str:
