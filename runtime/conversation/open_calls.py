@@ -11,7 +11,6 @@ from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
-from .floor import Floor
 from .policies import is_once
 from .ports import Agent, Session, Speech
 from .tool_call import ToolCall
@@ -36,12 +35,10 @@ class OpenCalls:
 
     turn: TurnRuntime
 
-    def __init__(self, session: Session, ledger: Ledger, log: Log, floor: Floor) -> None:
+    def __init__(self, session: Session, ledger: Ledger, log: Log) -> None:
         self._session = session
-        self._floor = floor
         self._ledger = ledger
         self._calls: dict[str, ToolCall] = {}
-        self._speeches: dict[str, Speech] = {}  # tools whose calls may repeat
         self._log = log
 
     def __iter__(self) -> Iterator[ToolCall]:
@@ -188,12 +185,6 @@ class OpenCalls:
         found = (self._ledger.find(id) for id in its)
         ids = {call.result_id or call.id: call.id for call in found if call is not None}
         return frozenset(result for result, id in ids.items() if result in step or id in late)
-
-    def speeches_between_steps(self) -> list[Speech]:
-        """The speeches whose calls have ended, but that have not said the results yet."""
-        open_ = (speech for speech in self._speeches.values() if not speech.interrupted)
-        rest = [speech for speech in open_ if self._floor.returned_by(speech)]
-        return [speech for speech in rest if not (speech.finished or self.runs_for(speech))]
 
     def talks_over(self, agent: Agent) -> bool:
         """The model of an agent hears the user, or is about to answer them by itself, or is asked

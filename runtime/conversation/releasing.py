@@ -26,8 +26,15 @@ class ReleasableCalls(OpenCalls):
     def __init__(
         self, session: Session, ledger: Ledger, log: Log, floor: Floor, replies: Replies
     ) -> None:
-        super().__init__(session, ledger, log, floor)
+        super().__init__(session, ledger, log)
+        self._floor = floor
         self._replies = replies
+
+    def speeches_between_steps(self) -> list[Speech]:
+        """The replies whose calls have ended, but that have not said the results yet."""
+        live = [speech for speech in self._replies.live if not speech.interrupted]
+        rest = [speech for speech in live if self._floor.returned_by(speech)]
+        return [speech for speech in rest if not (speech.finished or self.runs_for(speech))]
 
     # -- what the turn's flow needs of all calls together
 

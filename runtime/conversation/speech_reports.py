@@ -122,6 +122,7 @@ class SpeechReports:
         core.floor.over(speech)
         said = core.host.sayings.over(speech, failed=failed)
         core.replies.over(speech, failed=failed)
+        core.ledger.close_turn(speech.id)
         if said is not None:
             core.post(said)
         asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)

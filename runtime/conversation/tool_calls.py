@@ -78,8 +78,7 @@ class ToolCalls(ReleasableCalls):
         Args:
             tool: The agent's tool, which may be marked with a policy; None if it has none.
         """
-        self._forget_finished()
-        self._speeches[speech.id] = speech
+        self.forget_settled()
         policy = policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
         confirm = self.confirmation(name, arguments)
@@ -327,11 +326,3 @@ class ToolCalls(ReleasableCalls):
         """These calls, each with its name and id."""
         entries = (self._ledger.find(call) for call in calls)
         return [f"{entry.name} ({entry.id})" for entry in entries if entry is not None]
-
-    # -- inside
-
-    def _forget_finished(self) -> None:
-        for speech in [speech for speech in self._speeches.values() if speech.finished]:
-            del self._speeches[speech.id]
-            self._ledger.close_turn(speech.id)
-        self.forget_settled()
