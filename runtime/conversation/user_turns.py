@@ -70,8 +70,8 @@ class UserTurns:
         self._latest: Turn | None = None
         self._tasks: dict[Hashable, Turn] = {}  # the task that answers each
         self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
-        self._said: set[str] = set()  # the ids of the user's messages in the conversation
         self._unsaid: list[Turn] = []  # turns whose message may not be in the conversation yet
+        self._said: set[str] = set()  # the ids of the messages that were added meanwhile
 
     # -- a turn is committed or deferred
 
@@ -122,12 +122,15 @@ class UserTurns:
 
     def message_added(self, id: str) -> None:
         """A message of the user is in the conversation."""
-        self._said.add(id)
+        if self._unsaid:
+            self._said.add(id)
 
     def begun(self) -> list[UserTurn]:
         """The turns that are being answered, or are next, and whose messages are not in the
         conversation yet, in order."""
         self._unsaid = [turn for turn in self._unsaid if not self._stands(turn, self._said)]
+        if not self._unsaid:
+            self._said.clear()
         return [turn.info for turn in self._unsaid]
 
     def waiting(self) -> list[UserTurn]:
