@@ -85,7 +85,6 @@ async def test_an_action_without_a_method_is_refused(tmp_path: Path) -> None:
         ({"sinks": 5}, "sinks is 5; give a list of sinks"),
         ({"sinks": ["x.jsonl"]}, "'x.jsonl' is not a sink; give a list of sinks"),
         ({"sinks": [JsonlSink]}, "is not a sink; give a list of sinks"),
-        ({"ledger": "x"}, "ledger is 'x'; make one from the records of a journal"),
     ],
 )
 async def test_misspelt_and_impossible_options_are_refused(options: Any, said: str) -> None:
