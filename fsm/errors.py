@@ -30,6 +30,7 @@ __all__ = [
 
 _MOST_COMPARED = 300
 _MOST_LISTED = 16
+_SHORT = 5  # letters
 
 
 def quoted(word: object) -> str:
@@ -38,11 +39,12 @@ def quoted(word: object) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def closest(word: object, known: Iterable[str], *, alike: float = 0.6) -> str | None:
+def closest(word: object, known: Iterable[str], *, alike: float | None = None) -> str | None:
     """The name that was probably meant.
 
     Args:
-        alike: How similar it must be, from 0 to 1.
+        alike: How similar it must be, from 0 to 1. By default short names may differ more, as one
+            letter is much of them.
     """
     # Comparing is slow, and a file with this many names is no longer read by eye.
     names = list(itertools.islice(known, _MOST_COMPARED))
@@ -51,6 +53,7 @@ def closest(word: object, known: Iterable[str], *, alike: float = 0.6) -> str | 
     folded = {name.casefold().replace("-", "_"): name for name in names}
     if same := folded.get(text.casefold().replace("-", "_")):
         return same
+    alike = (0.6 if len(text) <= _SHORT else 0.7) if alike is None else alike
     close = difflib.get_close_matches(text, names, 1, alike)
     return close[0] if close else None
 

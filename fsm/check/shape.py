@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import closest, near
 from turnfsm.fsm.flow import Always, Fact, Flow, Names, Never, Row
 from turnfsm.fsm.load import load_shipped
 from turnfsm.fsm.source import Location, Source
@@ -124,7 +125,11 @@ def _unreachable(flow: Flow, name: str, source: Source) -> Finding:
     if gone is not None:
         remedy = f"the base led to it from here: remove it, too, by '{name}: null' in 'states'"
         return gone.finding(message, remedy, code="unreachable")
+    others = [state for state in flow.states if state != name]
     remedy = "lead a transition to it, or remove it"
+    if not source.inherited(("states", name)):
+        listed = near(name, others)
+        remedy = f"{listed} {remedy}" if closest(name, others) else f"{remedy}; {listed}"
     return source.at_key(("states", name), message, remedy, code="unreachable")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import attrs
 
@@ -23,6 +23,16 @@ _SECTIONS = {
     "action": "actions",
     "timer": "timers",
     "scope": "scopes",
+}
+
+_NO_HOST_FACT = "list it below 'host:' in 'facts', or extend a flow that has it, such as 'overlap'"
+_DECLARED = {
+    "state": "add '{}: ...' below 'states'",
+    "trigger": "add '{}: ...' below 'events' or 'requests'",
+    "fact": "add '{}: ...' below its scope in 'facts'",
+    "action": "add '{}: ...' below 'actions'",
+    "timer": "add '{}: SECONDS' below 'timers'",
+    "scope": "add '{}: ...' below 'scopes'",
 }
 
 
@@ -103,7 +113,7 @@ class _Names:
             path: Path = ("phrases", fact)
             if fact not in self.flow.host_facts:
                 known, message = self.flow.host_facts, f"{quoted(fact)} is no host fact"
-                remedy = near(fact, known) if closest(fact, known) else "list it below 'host:'"
+                remedy = near(fact, known) if closest(fact, known) else _NO_HOST_FACT
                 yield self.source.at_key(path, message, remedy, code="unknown-fact")
             for index, name in enumerate(phrases.lists):
                 if name not in (known := shipped_phrases()):
@@ -181,7 +191,7 @@ class _Names:
         remedy = self._remedy(what, name, (*self._declared(what), *more))
         return self.source.at(path, message, remedy, code=f"unknown-{what}")
 
-    def _remedy(self, what: str, name: str, known: Iterable[str]) -> str:
+    def _remedy(self, what: str, name: str, known: Names) -> str:
         bare = name.removeprefix("!").removeprefix("not ").strip()
         if what == "fact" and bare != name and bare in self.flow.facts:
             return f"a fact that must be false stands under 'unless': {bare}"
@@ -192,7 +202,8 @@ class _Names:
         for other in _SECTIONS:
             if other != what and name in self._declared(other):
                 return f"{name!r} is a {other}".replace("a action", "an action")
-        return near(name, known)
+        declared = _DECLARED[what].format(name)
+        return f"{declared}; {near(name, known)}" if any(known) else declared
 
 
 def as_list(text: str) -> str:

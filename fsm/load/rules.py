@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.agenda.settlement import COLUMNS, ROWS
 from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.expect import problems_of
 from turnfsm.fsm.flow import NEVER, OUTAGE_TIMERS, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.sound import read_sound
@@ -221,7 +221,9 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
         # A variant that removes a state need not remove the state's timers.
         elsewhere = flow.kind == "turn" and name in OUTAGE_TIMERS
         if not (name in used or elsewhere or source.inherited(path)):
+            meant = closest(name, (other for other in flow.timers if other != name))
             remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
+            remedy = f"did you mean {meant!r}?" if meant else remedy
             message = f"timer {quoted(name)} is used by no state"
             yield source.at_key(path, message, remedy, code="unused")
 

@@ -18,14 +18,9 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
-from turnfsm.fsm.expect import Expectation
 from turnfsm.fsm.flow import (
     NEVER,
-    Confirm,
-    Correction,
-    Migrates,
     Names,
-    Scope,
     Seconds,
     Texts,
     yaml_name,
@@ -33,8 +28,9 @@ from turnfsm.fsm.flow import (
 from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 
+from .meant import as_entry, as_field, belongs, missing
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
-from .written import ONE_OR_MORE, SHORT, Button, FlowFile, Hold, Monologue, NotHeard, WrittenState
+from .written import ONE_OR_MORE, SHORT
 
 __all__ = ["structure_as"]
 
@@ -136,7 +132,7 @@ def _one_or_more(kind: Any) -> Callable[[Any, Any], Any]:
             return (_converter.structure(value, inner),)
         if isinstance(value, list) and value:
             return tuple(_converter.structure(value, list[inner]))  # type: ignore[valid-type]
-        raise _Mismatch(f"a {noun} or a list of {noun}s", value)
+        raise _Mismatch(f"a {noun} or a list of {noun}s", value, as_field(inner, value))
 
     return hook
 
@@ -163,7 +159,7 @@ def _mapping_factory(kind: Any) -> Callable[[Any, Any], Any]:
 
     def hook(value: Any, _: Any) -> Any:
         if not isinstance(value, dict):
-            raise _Mismatch("a mapping", value)
+            raise _Mismatch("a mapping", value, as_entry(inner, value))
         filled = {k: (fill if v is None and fill is not None else v) for k, v in value.items()}
         return _converter.structure(filled, dict[str, inner])  # type: ignore[valid-type]
 
@@ -188,32 +184,12 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
         if kind in SHORT and isinstance(value, str):
             value = {"is": value}
         if not isinstance(value, dict):
-            raise _Mismatch(expected, value, _as_field(kind, value))
+            raise _Mismatch(expected, value, as_field(kind, value))
         # An optional key without a value counts as missing: commenting out lines leaves such keys.
         given = {k: v for k, v in value.items() if v is not None or k not in optional}
         return inner(given, cl)
 
     return hook
-
-
-def _as_field(kind: Any, value: Any) -> str:
-    """The field that a single value was probably meant for."""
-    if kind is Monologue and type(value) in (int, float):
-        return f"write {{after: {value}}}"
-    if not isinstance(value, str) or not value or ":" in value:
-        return "begin with 'flow: NAME'" if kind is FlowFile else ""
-    field = {
-        Scope: "begins",
-        WrittenState: "is",
-        Expectation: "kind",
-        Hold: "then",
-        NotHeard: "say",
-        Button: "press",
-        Confirm: "say",
-        Correction: "same",
-        Migrates: "flow",
-    }.get(kind)
-    return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 
 
 def _list_factory(kind: Any) -> Callable[[Any, Any], Any]:
@@ -266,10 +242,6 @@ def _explain(exc: BaseException, source: Source, path: Path) -> Iterator[Finding
     elif isinstance(exc, IterableValidationError):
         for sub in exc.exceptions:
             yield from _explain(sub, source, (*path, *_step(sub, exc)))
-    elif isinstance(exc, KeyError):
-        key = exc.args[0]
-        message = f"missing key {quoted(key)}"
-        yield source.at_key(path[:-1], message, f"add '{key}: ...'", code="missing-key")
     else:
         remedy = getattr(exc, "remedy", "")
         yield source.at(path, str(exc), remedy, code="type")
@@ -282,16 +254,21 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
         what = _NOUNS.get(exc.cl.__name__, f"a {exc.cl.__name__.lower()}")
         message = f"unknown key {quoted(key)} in {what}"
         word = meant[key]
-        remedy = f"did you mean {word!r}?" if word else _keyless(key) or near(key, _known(exc.cl))
+        remedy = f"did you mean {word!r}?" if word else _keyless(key) or belongs(key, exc.cl)
+        remedy = remedy or near(key, _known(exc.cl))
         remedy = MOVED.get((exc.cl.__name__, key), remedy)
         finding = source.at_key((*path, key), message, remedy, code="unknown-key")
         if not word and (text := _with_comma(finding)):
             finding = attrs.evolve(finding, remedy=text)
         yield finding
     for sub in exc.exceptions:
-        # A missing key that is only misspelt is one mistake, not two.
-        misspelt = isinstance(sub, KeyError) and sub.args[0] in meant.values()
-        if not misspelt and not isinstance(sub, ForbiddenExtraKeysError):
+        # A missing key that is only misspelt, or that the base has, is one mistake, not two.
+        misspelt = isinstance(sub, KeyError) and {sub.args[0], "extends"} & set(meant.values())
+        if isinstance(sub, KeyError) and not misspelt:
+            key = sub.args[0]
+            message, remedy = f"missing key {quoted(key)}", missing(key, exc.cl)
+            yield source.at_key(path, message, remedy, code="missing-key")
+        elif not misspelt and not isinstance(sub, ForbiddenExtraKeysError):
             yield from _explain(sub, source, (*path, *_step(sub, exc)))
 
 

@@ -147,7 +147,10 @@ def test_a_call_that_runs_at_once_breaks_the_proof_of_a_call() -> None:
 @pytest.mark.parametrize(
     ("confirm", "expected"),
     [
-        ("{}", "5:5 missing-key: missing key 'say'; add 'say: ...'"),
+        (
+            "{}",
+            "5:5 missing-key: missing key 'say'; add 'say: ...': The question",
+        ),
         ("Shall I?", "5:15 type: expected a mapping, got text 'Shall I?'; write {say: Shall I?}"),
         (
             "{ask: Shall I?}",

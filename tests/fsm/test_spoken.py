@@ -322,7 +322,11 @@ def test_without_phrases_for_the_end_of_a_hold_the_next_words_end_it() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("hold: {say: Sure.}\n", "3:1 missing-key: missing key 'then'; add 'then: ...'"),
+        (
+            "hold: {say: Sure.}\n",
+            "3:1 missing-key: missing key 'then'; add 'then: ...': What the agent says at the "
+            "limit, if the user is not back",
+        ),
         (
             "hold: Are you back?\n",
             "3:7 type: expected a mapping, got text 'Are you back?'; write {then: Are you back?}",
