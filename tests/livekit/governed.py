@@ -7,6 +7,7 @@ from turnfsm.runtime.livekit.overrides import (
     hearing,
     leaving,
     output,
+    passing,
     producing,
     realtime,
     recognition,
@@ -19,8 +20,8 @@ from turnfsm.runtime.livekit.overrides import (
 
 GOVERNED = (
     *(activity.GovernedActivity, producing.ProducingActivity, requests.RequestingActivity),
-    *(hearing.HearingActivity, arriving.ArrivingActivity, leaving.LeavingActivity),
-    *(realtime.RealtimeActivity, answering.AnsweringActivity, output.OutputActivity),
-    *(recognition.GovernedRecognition, run.GovernedRun),
+    *(passing.PassingActivity, hearing.HearingActivity, arriving.ArrivingActivity),
+    *(leaving.LeavingActivity, realtime.RealtimeActivity, answering.AnsweringActivity),
+    *(output.OutputActivity, recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )

@@ -130,5 +130,5 @@ ARRIVING: dict[str, Callable[[], list[str]]] = {
         *a_call_is_not_made_again(),
         *the_next_agent_gets_what_a_model_has_heard(),
     ],
-    "HearingActivity._start_session": the_next_agent_carries_out_a_commit,
+    "PassingActivity._start_session": the_next_agent_carries_out_a_commit,
 }

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any, cast
 
 from livekit import rtc
-from livekit.agents import inference, llm
 from livekit.agents.utils import is_given
 from livekit.agents.vad import VAD
-from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
-from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.ports import Setup
 from turnfsm.runtime.conversation.utterance import Question
 
 from .arriving import ArrivingActivity
-from .components import follow_fallbacks, vad_failure
-from .history import conversation_of
+from .components import vad_failure
 from .overlap import OverlapJudge
-from .recognition import GovernedRecognition, turn_of
+from .recognition import GovernedRecognition
 from .segment import Segment
-from .speech import govern
 from .watched import Watched
 
 __all__ = ["HearingActivity"]
-
-logger = logging.getLogger("turnfsm")
 
 
 class HearingActivity(ArrivingActivity):
@@ -40,7 +31,6 @@ class HearingActivity(ArrivingActivity):
     segment: Segment | None = None
     """The segment of the STT stream that this activity will continue."""
 
-    _stop_following: Callable[[], None] | None = None
     _hears_silence = False
     _unheard = False
     """The STT has got nothing of the current voice."""
@@ -49,21 +39,7 @@ class HearingActivity(ArrivingActivity):
     _about_to_decide = False
     """The voice has ended, and LiveKit begins to decide in this iteration of the event loop."""
     _silence = 0.0
-    _evidence: inference.AdaptiveInterruptionDetector | None = None
     _judge: OverlapJudge | None = None
-
-    def take_detector(self) -> None:
-        """LiveKit's detector of interruptions reports to the flow, and LiveKit does not act on
-        it."""
-        self._evidence, self._interruption_detector = self._interruption_detector, None
-        self._interruption_detection_enabled = False
-        if self._evidence is None:
-            logger.warning(
-                "%s has no adaptive interruption detector, whose verdicts flow %r reads; pass "
-                "turn_handling={'interruption': {'mode': 'adaptive'}}, an stt and a vad",
-                self.label,
-                self._conductor.turn.flow.name,
-            )
 
     def _hears_with(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
@@ -77,77 +53,6 @@ class HearingActivity(ArrivingActivity):
         self.__dict__["_audio_recognition"] = recognition
 
     _audio_recognition: Any = Watched(_hears_with)
-
-    async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
-        resources = await super()._detach_reusable_resources(new_activity)
-        recognition = self._audio_recognition
-        goes_on = resources is not None and resources.stt_pipeline is not None
-        if goes_on and isinstance(recognition, GovernedRecognition):
-            assert isinstance(new_activity, HearingActivity)
-            new_activity.segment = recognition.segment
-        return resources
-
-    async def _close_session(self) -> None:
-        if self._stop_following is not None:
-            self._stop_following()
-        if self._judge is not None:
-            judge, self._judge = self._judge, None
-            await judge.aclose()
-        # The agent is closed or pauses: a transcript in no committed turn would be lost. (When the
-        # session closes, LiveKit itself commits that of the last agent.)
-        recognition, committed = self._audio_recognition, False
-        if isinstance(recognition, GovernedRecognition):
-            if not self._commits_at_the_close:
-                committed = self._leave_words(recognition)
-            recognition.leave()
-            self._conductor.user.hearing_ends()
-        if self.has_stt and self._conductor.user.speaking:
-            self._conductor.utterance.post("passed_on")
-        if committed:
-            self._conductor.commits.carry_commit()
-        await super()._close_session()
-
-    def _leave_words(self, recognition: GovernedRecognition) -> bool:
-        """Whether the application has committed a turn whose transcript may still arrive."""
-        committed = not self._conductor.closing and recognition.hand_over_commit()
-        turn = recognition.take_uncommitted_transcript()
-        if turn is None and self._leaves_a_voice:
-            turn = turn_of("", 0.0)
-        if turn is not None:
-            ends = recognition.commits_by_itself or committed
-            if self._conductor.closing:
-                cast(Any, self.session).add_words(turn)
-            else:
-                self._conductor.commits.defer_uncommitted(self.label, turn, ends)
-        return committed and turn is None
-
-    async def _start_session(self, **how: Any) -> None:
-        goes_on = getattr(how.get("reuse_resources"), "stt_pipeline", None) is not None
-        await super()._start_session(**how)
-        if self._evidence is not None:
-            tell = partial(self.session.emit, "overlapping_speech")
-            self._judge = OverlapJudge(self._evidence, self._conductor, tell)
-        switched = self._conductor.record
-        self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, switched)
-        committed = self._conductor.commits.take_carried_commit()
-        if not goes_on:
-            self._conductor.utterance.post("stt_replaced")
-        elif committed and isinstance(self._audio_recognition, GovernedRecognition):
-            self._audio_recognition.commit_words_that_come()
-
-    @property
-    def _leaves_a_voice(self) -> bool:
-        """The user speaks to a realtime model that the next agent takes over. If only silence
-        follows, the next agent's VAD detects nothing."""
-        taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None
-        hears = self._conductor.user.speaking and not self._rt_turn_detection_enabled
-        return taken_over and hears and not self.manual_turns
-
-    @property
-    def _commits_at_the_close(self) -> bool:
-        recognition = self._audio_recognition
-        commit = recognition._commit_user_turn_atask if recognition is not None else None
-        return self._conductor.closing and commit is not None and not commit.done()
 
     @property
     def uncommitted_words(self) -> str:
@@ -366,27 +271,3 @@ class HearingActivity(ArrivingActivity):
             replies_to_results=self.model_replies,
             overlaps=self.overlaps,
         )
-
-    # -- user input of `generate_reply`, which may be typed
-
-    def _generate_reply(self, **request: Any) -> SpeechHandle:
-        handle = govern(super()._generate_reply(**request), self._conductor)
-        asked: llm.ChatMessage | None = request.get("user_message") or None
-        self._conductor.replies.asked(
-            handle,
-            self,
-            [asked.id] if asked is not None else [],
-            instructed=bool(request.get("instructions")),
-        )
-        if asked is None:
-            return handle
-        if not isinstance(self.llm, llm.RealtimeModel):  # LiveKit makes its own message then
-            self._conductor.turns.reply_asked(handle, asked.id)
-        if handle.scheduled:
-            info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)
-            self._conductor.commits.typed(asyncio.current_task(), handle, info, self._item_ids)
-        return handle
-
-    @property
-    def _item_ids(self) -> frozenset[str]:
-        return frozenset([item.id for item in conversation_of(self).items])

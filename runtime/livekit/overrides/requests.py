@@ -13,15 +13,16 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.fsm.journal import ReplyText
 
 from .answering import let_tools_end
-from .hearing import HearingActivity
 from .history import conversation_of
+from .passing import PassingActivity
 from .projected import send, shared
+from .recognition import turn_of
 from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of_call
 
 __all__ = ["RequestingActivity"]
 
 
-class RequestingActivity(HearingActivity):
+class RequestingActivity(PassingActivity):
     """An activity that completes each request, and waits until it may be sent."""
 
     _cut_in: tuple[SpeechHandle, str] | None = None
@@ -35,6 +36,40 @@ class RequestingActivity(HearingActivity):
             known = turn.items if turn is not None else self._item_ids
             govern(speech_handle, self._conductor).known = known
         return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
+
+    # -- a reply is requested: for a turn, or by the application, for a line that was typed
+
+    def _generate_reply(self, **request: Any) -> SpeechHandle:
+        handle = govern(super()._generate_reply(**request), self._conductor)
+        asked: llm.ChatMessage | None = request.get("user_message") or None
+        self._conductor.replies.asked(
+            handle,
+            self,
+            [asked.id] if asked is not None else [],
+            instructed=bool(request.get("instructions")),
+        )
+        if asked is None:
+            return handle
+        if not isinstance(self.llm, llm.RealtimeModel):  # LiveKit makes its own message then
+            self._conductor.turns.reply_asked(handle, asked.id)
+        if handle.scheduled:
+            said, task = asked.text_content or "", asyncio.current_task()
+            if self._conductor.turns.answered_by(task) is None:
+                self._may_cut_in(handle, said)
+            info = turn_of(said, asked.transcript_confidence or 0.0)
+            self._conductor.commits.typed(task, handle, info, self._item_ids)
+        return handle
+
+    def _may_cut_in(self, handle: SpeechHandle, said: str) -> None:
+        # The agent interrupts the user (`user_turn_limit`) with a reply to what they have said so
+        # far. The turn that is committed afterwards begins with the same text.
+        limits = self.session.options.turn_handling["user_turn_limit"].values()
+        if any(limits) and said and f"{self.uncommitted_words} ".startswith(f"{said} "):
+            self._cut_in = handle, said
+
+    @property
+    def _item_ids(self) -> frozenset[str]:
+        return frozenset([item.id for item in conversation_of(self).items])
 
     async def _may_ask(
         self, handle: SpeechHandle, asked: llm.ChatMessage | None, own: object
@@ -137,19 +172,6 @@ class RequestingActivity(HearingActivity):
         # if it has the floor, they come after it
         await self._conductor.until(lambda: handle.interrupted or speech.in_step or not before())
         return True
-
-    # The agent interrupts the user (`user_turn_limit`) with a reply to what they have said so far.
-    # The turn that is committed afterwards begins with the same text.
-
-    def _generate_reply(self, **request: Any) -> SpeechHandle:
-        handle, asked = super()._generate_reply(**request), request.get("user_message") or None
-        limits = self.session.options.turn_handling["user_turn_limit"].values()
-        if any(limits) and asked is not None and handle.scheduled:
-            said, words = asked.text_content, self.uncommitted_words
-            commits = self._conductor.turns.answered_by(asyncio.current_task()) is not None
-            if said and not commits and f"{words} ".startswith(f"{said} "):
-                self._cut_in = handle, said
-        return handle
 
     def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
         """Whether an unanswered part is left."""
