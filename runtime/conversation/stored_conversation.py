@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from turnfsm.runtime.store.past import KEPT
@@ -24,11 +24,11 @@ class Conversation(Protocol):
     def moved(self) -> bool:
         """Something may have changed since the last call."""
 
-    def shown(self) -> Collection[str]:
-        """The ids of the items that the active agent's model sees."""
+    def shown(self) -> Iterable[str]:
+        """The ids of the items that the active agent's model sees, in order."""
 
     def items(self) -> Iterator[tuple[str, Json]]:
-        """The items that are new or changed since the last call, each with its id, in order."""
+        """The items that are new or changed since the last call, each with its id."""
 
     def turn(self, info: object) -> Json:
         """A turn of the user: its `text`, and what else the framework needs."""
@@ -53,8 +53,7 @@ class StoredConversation:
     ) -> None:
         self._conversation, self._conductor = conversation, conductor
         self._begun, self._words = begun, words
-        self._known: set[str] = set()
-        self._shown: set[str] = set()
+        self._shown: dict[str, None] = {}  # as the next worker reads it
         self._agent: str | None = None
         self._turns: Json = {}
 
@@ -68,14 +67,14 @@ class StoredConversation:
             yield {KEPT: "turns", "data": turns}
 
     def _items(self) -> Iterator[Json]:
-        shown, agent = set(self._conversation.shown()), self._conversation.agent
-        left = not self._shown <= shown
-        if agent != self._agent or left or (shown & self._known) - self._shown:
-            yield {KEPT: "agent", "data": {"agent": agent, "shown": sorted(shown)}}
-        self._agent, self._shown = agent, shown
+        shown, agent = dict.fromkeys(self._conversation.shown()), self._conversation.agent
         for id, item in self._conversation.items():
-            self._known.add(id)
+            if id in shown:
+                self._shown[id] = None
             yield {KEPT: "item", "data": {"item": item, "shown": id in shown}}
+        if agent != self._agent or [*self._shown] != [*shown]:
+            yield {KEPT: "agent", "data": {"agent": agent, "shown": [*shown]}}
+            self._agent, self._shown = agent, shown
 
     def _open_turns(self) -> Json:
         conductor, held = self._conductor, self._conversation

@@ -52,7 +52,8 @@ async def restore(
     items = items_of_past(past)
     calls = items_of_calls(session.ledger, items)
     _insert(session.history, [*items, *calls])
-    _insert(conversation, [*(item for item in items if item.id in past.shown), *calls])
+    by_id = {item.id: item for item in items}
+    _insert(conversation, [*(by_id[id] for id in past.shown if id in by_id), *calls])
 
     resumption = restore_turns(
         past,
@@ -124,5 +125,6 @@ def items_of_calls(ledger: Ledger, known: Iterable[llm.ChatItem]) -> list[llm.Ch
 
 
 def _insert(context: llm.ChatContext, items: Iterable[llm.ChatItem]) -> None:
+    """Add them behind what is there, in this order, which need not be that of their times."""
     there = {item.id for item in context.items}
-    context.insert([item for item in items if item.id not in there])
+    context.items = [*context.items, *(item for item in items if item.id not in there)]

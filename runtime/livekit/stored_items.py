@@ -61,8 +61,8 @@ class StoredItems:
         moved, self._looked = looked != self._looked, looked
         return moved
 
-    def shown(self) -> Collection[str]:
-        return {item.id for item in self._own if self._keeps(item)}
+    def shown(self) -> Iterator[str]:
+        return (item.id for item in self._own if self._keeps(item))
 
     def items(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for item in (*self._session.history.items, *self._own):

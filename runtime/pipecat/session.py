@@ -27,7 +27,7 @@ from .agent import AgentStateChanged, PipecatAgent
 from .backchannels import PipecatBackchannels
 from .hearing import OWNER, Hearing
 from .output import Tap
-from .stored_messages import StoredMessages, messages_of_calls, restore_messages, turn_of
+from .stored_messages import StoredMessages, restore_messages, turn_of
 
 __all__ = ["PipecatSession"]
 
@@ -121,9 +121,8 @@ class PipecatSession(PipecatBackchannels):
         agent, tools = self.agent, self.agent.calls.tools
         named = {name: tool for name, tool in tools.items() if name is not None}
         past = await restore_calls(past, self.ledger, self.conductor, named, keeping)
-        messages = restore_messages(past, agent.names)
+        messages = restore_messages(past, self.ledger, agent.names)
         users = [agent.names.of(m) for m in messages if m["role"] == "user"]
-        messages_of_calls(self.ledger, messages)
         agent.context.add_messages(messages)
         restore_turns(past, self.ledger, self.conductor, users, OWNER, turn_of)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -15,7 +15,7 @@ from .agent import PipecatAgent
 from .hearing import OWNER, Hearing
 from .requests import Message, Names, call_message, told
 
-__all__ = ["StoredMessages", "messages_of_calls", "restore_messages", "turn_of"]
+__all__ = ["StoredMessages", "restore_messages", "turn_of"]
 
 
 class StoredMessages:
@@ -36,8 +36,8 @@ class StoredMessages:
     def moved(self) -> bool:
         return True  # Pipecat changes messages in place
 
-    def shown(self) -> Collection[str]:
-        return {name for name, _ in self._kept()}
+    def shown(self) -> Iterator[str]:
+        return (name for name, _ in self._kept())
 
     def items(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for name, message in self._kept():
@@ -62,32 +62,38 @@ class StoredMessages:
                 yield name, message
 
 
-def restore_messages(past: Past, names: Names) -> list[dict[str, Any]]:
-    """The previous worker's conversation: the same message ids, the present names of its tools."""
-    messages = []
+def restore_messages(past: Past, ledger: Ledger, names: Names) -> list[dict[str, Any]]:
+    """The previous worker's conversation: the same message ids, the present names of its tools.
+
+    Missing calls and outputs are added, so that each call has an output, which is its last, unless
+    the application had taken it out. A message that says that a call is running is replaced by its
+    outcome.
+    """
+    restored = {}
     for item in past.items:
-        if item["id"] in past.shown:
-            message = deepcopy(dict(item["message"]))
-            for call in message.get("tool_calls") or ():
-                function = call["function"]
-                function["name"] = past.renamed.get(function["name"], function["name"])
-            names.restore(message, item["id"])
-            messages.append(message)
+        message = restored[item["id"]] = deepcopy(dict(item["message"]))
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            function["name"] = past.renamed.get(function["name"], function["name"])
+        names.restore(message, item["id"])
+    messages = [restored[id] for id in past.shown if id in restored]
+    _add_calls(ledger, messages, _answered(restored.values()))
     return messages
 
 
-def messages_of_calls(ledger: Ledger, messages: list[dict[str, Any]]) -> None:
-    """Add missing calls and outputs, so that each call has an output, which is its last.
+def _answered(messages: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The calls whose outputs are among the messages."""
+    outputs = [message for message in messages if message.get("role") == "tool"]
+    final = {call for kind, call in map(told, messages) if kind == "final"}
+    return final | {m["tool_call_id"] for m in outputs if told(m)[0] != "started"}
 
-    A message that says that a call is running is replaced by its outcome.
-    """
+
+def _add_calls(ledger: Ledger, messages: list[dict[str, Any]], answered: set[str]) -> None:
     made = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
     runs = {m["tool_call_id"]: m for m in messages if told(m)[0] == "started"}
-    final = {call for kind, call in map(told, messages) if kind == "final"}
-    answered = {m.get("tool_call_id") for m in messages if m.get("role") == "tool"} - runs.keys()
     for call in ledger:
         output = output_of(call, made=call.id in made)
-        if output is None or call.id in answered | final:
+        if output is None or call.id in answered:
             continue
         if call.id in runs:
             runs[call.id]["content"] = output

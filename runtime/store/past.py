@@ -30,7 +30,7 @@ class Past:
         epoch: The epoch of the worker that continues it.
         journal: The previous worker's journal.
         items: The conversation: the framework's items as JSON, each with its `id`, in order.
-        shown: The ids of the items that the active agent and its model had.
+        shown: The ids of the items that the active agent and its model had, in their order.
         agent: The id of the active agent; None if there was none.
         turns: The unfinished user turns.
         missing: What was not stored and cannot be restored.
@@ -41,7 +41,7 @@ class Past:
     epoch: int
     journal: Journal
     items: tuple[Mapping[str, Any], ...] = ()
-    shown: frozenset[str] = frozenset()
+    shown: tuple[str, ...] = ()
     agent: str | None = None
     turns: Mapping[str, Any] = attrs.field(factory=dict)
     missing: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ def read_past(acquired: Acquired, flow: Flow, calls: Callable[[Journal], object]
 
 def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> Past:
     items: dict[str, Mapping[str, Any]] = {}
-    shown: set[str] = set()
+    shown: dict[str, None] = {}
     agent: str | None = None
     turns: Mapping[str, Any] = {}
     flow = StoredFlow(journal.header.flow)
@@ -199,17 +199,18 @@ def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> 
             case "item":
                 items[record["item"]["id"]] = record["item"]
                 if record["shown"]:
-                    shown.add(record["item"]["id"])
+                    shown[record["item"]["id"]] = None
             case "agent":
-                agent, shown = record["agent"], set(record["shown"])
+                agent, shown = record["agent"], dict.fromkeys(record["shown"])
             case "taken_out":
-                shown -= set(record["items"])
+                shown = {id: None for id in shown if id not in record["items"]}
             case "turns":
                 turns = record
     redacted = journal.header.redacted
     missing = () if redacted is None else _MISSING
-    shown_now = frozenset(shown)
-    return Past(epoch, journal, tuple(items.values()), shown_now, agent, turns, missing, flow=flow)
+    return Past(
+        epoch, journal, tuple(items.values()), tuple(shown), agent, turns, missing, flow=flow
+    )
 
 
 _MISSING = (

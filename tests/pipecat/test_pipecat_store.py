@@ -170,6 +170,34 @@ def test_the_conversation_is_restored(tmp_path: Path) -> None:
     assert [(c.name, c.gave) for c in after.governor.ledger] == [("book", "result")]
 
 
+SUMMARY = {"role": "developer", "content": "The table was booked at the Lark."}
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+@pytest.mark.parametrize("again", [False, True])
+def test_the_conversation_is_restored_as_the_application_has_edited_it(
+    again: bool, kept: int, tmp_path: Path
+) -> None:
+    """Its summary takes the place of what was said, and the last messages stay behind it. What it
+    has taken out does not come back, and what came later is behind it."""
+
+    async def summarises(stage: Stage) -> None:
+        assert stage.governor is not None
+        await stage.governor.restore()
+        await stage.says("please book a table")
+        await stage.until(8.0)
+        assert stage.heard == BOOKED
+        messages = stage.context.messages
+        stage.context.set_messages([SUMMARY, *messages[len(messages) - kept :]])
+        await stage.says("book another" if again else "okay thanks")
+
+    first = _stage(str(tmp_path / "calls.db")).play(summarises, seconds=18.0)
+    after = _stage(str(tmp_path / "calls.db")).play(_waits, seconds=10.0)
+    assert after.context.messages == first.context.messages
+    assert after.context.messages[0] == SUMMARY
+    assert (after.heard, after.effects) == ("", [])
+
+
 def test_a_store_needs_the_name_of_the_session(tmp_path: Path) -> None:
     with pytest.raises(TurnfsmError, match="session_id is None"):
         TurnGovernor(store=tmp_path / "calls.db")

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import pytest
 from flow_text import parsed
-from livekit.agents import Agent
+from livekit.agents import Agent, llm
 
 from turnfsm import TurnfsmError
 from turnfsm.livekit import CutOffCall, NotMade, recover_with
@@ -183,6 +183,52 @@ def test_finding_out_takes_no_longer_than_its_limit(
 def test_recover_with_takes_a_function() -> None:
     with pytest.raises(TurnfsmError, match="give the function that finds out"):
         recover_with("find")  # type: ignore[arg-type]
+
+
+@attrs.frozen
+class Edited(Guest):
+    """A guest whose application makes a summary of the conversation at 11 s.
+
+    Attributes:
+        keeps: How many items it keeps behind the summary.
+        edits: What makes the summary.
+    """
+
+    keeps: int = 0
+    edits: list[Any] = attrs.field(factory=list)
+
+    def stage(self, user: ScriptedUser, **options: Any) -> Stage:
+        def summarises(stage: Stage) -> None:
+            agent = stage.session.current_agent
+            items = agent.chat_ctx.items
+            said = llm.ChatMessage(role="system", content=["A table was booked."])
+            context = llm.ChatContext([said, *items[len(items) - self.keeps :]])
+            self.edits.append(asyncio.ensure_future(agent.update_chat_ctx(context)))
+
+        return Guest.stage(self, user, **options).at(11.0, summarises)
+
+
+@pytest.mark.skipif(
+    not hasattr(Agent, "update_chat_ctx"), reason="LiveKit itself keeps the conversation"
+)
+@pytest.mark.parametrize("keeps", [0, 1, 3])
+def test_the_conversation_is_restored_as_the_application_has_edited_it(
+    keeps: int, tmp_path: Path
+) -> None:
+    """Its summary is before what it has kept, and what it has taken out does not come back."""
+    guest = Edited(tmp_path, keeps=keeps)
+    assert guest.killed(talk(), posted("playout_started", nth=5))
+    before = Edited.stage(guest, talk(), store=None, session_id=None).run(25.0)
+    after = Guest(tmp_path).stage(silent()).run(0.5)
+
+    def items(outcome: Any) -> list[str]:
+        told = [item for item in outcome.chat_ctx.items if item.type != "agent_config_update"]
+        return [str(getattr(item, "text_content", None) or item.type) for item in told]
+
+    print(items(before))
+    print(items(after))
+    place = items(after).index("A table was booked.")
+    assert items(before)[: place + keeps + 2] == items(after)[: place + keeps + 2]
 
 
 @attrs.frozen
