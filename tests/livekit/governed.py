@@ -4,6 +4,7 @@ from turnfsm.runtime.livekit.overrides import (
     activity,
     answering,
     arriving,
+    closing,
     hearing,
     leaving,
     output,
@@ -23,5 +24,6 @@ GOVERNED = (
     *(passing.PassingActivity, hearing.HearingActivity, arriving.ArrivingActivity),
     *(leaving.LeavingActivity, realtime.RealtimeActivity, answering.AnsweringActivity),
     *(output.OutputActivity, recognition.GovernedRecognition, run.GovernedRun),
-    *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
+    *(session.GovernedSession, closing.ClosingSession),
+    *(speech.GovernedHandle, tools.GovernedExecutor),
 )

@@ -205,5 +205,5 @@ LEAVING: dict[str, Callable[[], list[str]]] = {
         a_close_during_a_handoff_hears_the_users_last_words
     ),
     "LeavingActivity.aclose": a_toolset_of_the_agent_holds_up_no_close,
-    "GovernedSession._teardown_activity": a_toolset_of_the_session_holds_up_no_close,
+    "ClosingSession._teardown_activity": a_toolset_of_the_session_holds_up_no_close,
 }

@@ -32,7 +32,7 @@ SCENARIOS = {
     "GovernedRun._mark_done": "S4c",
     "GovernedSession._next_activity": "T4",
     "GovernedSession._update_agent_state": "S6b",
-    "GovernedSession._aclose_locked": "R4",
+    "ClosingSession._aclose_locked": "R4",
     "GovernedSession._update_activity": "S4c",
     "GovernedHandle._cancel": "S12",
     "GovernedHandle.wait_for_playout": "S2r.3",
