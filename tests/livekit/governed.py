@@ -5,6 +5,7 @@ from turnfsm.runtime.livekit.overrides import (
     answering,
     arriving,
     closing,
+    generating,
     hearing,
     leaving,
     output,
@@ -23,7 +24,8 @@ GOVERNED = (
     *(activity.GovernedActivity, producing.ProducingActivity, requests.RequestingActivity),
     *(passing.PassingActivity, hearing.HearingActivity, arriving.ArrivingActivity),
     *(leaving.LeavingActivity, realtime.RealtimeActivity, answering.AnsweringActivity),
-    *(output.OutputActivity, recognition.GovernedRecognition, run.GovernedRun),
+    *(generating.GeneratingActivity, output.OutputActivity),
+    *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, closing.ClosingSession),
     *(speech.GovernedHandle, tools.GovernedExecutor),
 )
