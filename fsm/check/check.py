@@ -160,7 +160,7 @@ class _Check:
             return attrs.evolve(report, delays=times)
         before = {one.name: one.seconds for one in _times_of_base(base, self.limit)}
         times = tuple(attrs.evolve(one, base=before.get(one.name)) for one in times)
-        warnings = worse(self.flow, self.source, base.name, times)
+        warnings = worse(self.flow, self.source, base, times)
         findings = tuple(sorted({*report.findings, *warnings}))
         return attrs.evolve(report, delays=times, base=base.name, findings=findings)
 

@@ -10,7 +10,7 @@ import attrs
 from turnfsm.fsm.bounds import AT_LEAST, BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow, Names
-from turnfsm.fsm.source import Source
+from turnfsm.fsm.source import Path, Source
 
 from .explore import Exploration
 from .leads import comes, either, judge, ready_reply, settles, total
@@ -27,6 +27,13 @@ PATIENT = 10.0
 """Ending a wait sooner than after this many seconds gets a warning, since AgentSession would
 wait."""
 
+MUCH_LONGER = 100.0
+"""A timer that is this many times longer than in the base was probably meant in milliseconds."""
+
+LONGEST_PAUSE = 600.0
+"""So were more seconds than these below `after` in a section."""
+
+_LIMITS = {"tool_running": "tool_limit", "thinking": "thinking_limit"}
 _VOICE = ("user_started_speaking", "user_stopped_speaking", "barge_in")
 _GIVES_UP = {
     "for_a_model": ("thinking", ("force_interrupt", "interrupt_speech")),
@@ -135,8 +142,9 @@ def unmet(flow: Flow, times: Iterable[Delay]) -> Iterator[tuple[str, str, bool]]
         yield name, detail, broken
 
 
-def worse(flow: Flow, source: Source, base: str, times: tuple[Delay, ...]) -> Iterator[Finding]:
-    """Warnings about delays that an edit makes ten times longer, and waits that it ends early."""
+def worse(flow: Flow, source: Source, base: Flow, times: tuple[Delay, ...]) -> Iterator[Finding]:
+    """Warnings about delays that an edit makes ten times longer, waits that it ends early, and
+    times that were probably meant in milliseconds."""
     for one in times:
         if one.name in flow.bounds or one.base is None:
             continue
@@ -146,22 +154,54 @@ def worse(flow: Flow, source: Source, base: str, times: tuple[Delay, ...]) -> It
                 what = f"given up after {one.seconds:g} s; AgentSession would wait"
                 yield _warning(source, one, f"{one.name}: {what}")
         elif one.seconds > LONGER * one.base:
-            much = f"{one.seconds:g} s, in {base} {one.base:g} s"
+            much = f"{one.seconds:g} s, in {base.name} {one.base:g} s"
             yield _warning(source, one, f"{one.name}: {much} ({BOUNDS[one.name]})")
-    yield from _without_effect(flow, source, times)
+    yield from _without_effect(flow, source)
+    yield from _milliseconds(flow, source, base)
 
 
-def _without_effect(flow: Flow, source: Source, times: tuple[Delay, ...]) -> Iterator[Finding]:
-    """A timer for a transcript that never fires because another timer is always earlier."""
-    limit = flow.timers.get("noise_limit", inf)
-    for timer in ("transcript_wait", "false_interruption"):
-        seconds = flow.timers.get(timer, 0.0)
-        if seconds > limit and not source.inherited(("timers", timer)):
-            message = f"{timer}: {seconds:g} s, but noise_limit ends the wait after {limit:g} s"
-            remedy = "make noise_limit longer, too, or this one shorter"
+def _without_effect(flow: Flow, source: Source) -> Iterator[Finding]:
+    """A timer that never fires because another one of the same wait is always earlier."""
+    pairs = [(timer, "noise_limit") for timer in ("transcript_wait", "false_interruption")]
+    for state, limit in _LIMITS.items():
+        rows = flow.rows(state) if state in flow.states else ()
+        timers = {row.trigger for row in rows if row.timer} - {*flow.lasting, limit, "report_after"}
+        pairs += [(timer, limit) for timer in sorted(timers)]
+    for timer, limit in pairs:
+        seconds, most = flow.timers.get(timer, 0.0), flow.timers.get(limit, inf)
+        if most < seconds < inf and not source.inherited(("timers", timer)):
+            message = f"{timer}: {seconds:g} s, but {limit} ends the wait after {most:g} s"
+            remedy = f"make {limit} longer, too, or this one shorter"
             yield source.at_key(
                 ("timers", timer), message, remedy, code="delay", severity="warning"
             )
+
+
+def _milliseconds(flow: Flow, source: Source, base: Flow) -> Iterator[Finding]:
+    """Times that are so long that they were probably meant in milliseconds."""
+    usual = {
+        **base.limit_sets.get("brisk", {}),
+        **{n: s for n, s in base.timers.items() if s < inf},
+    }
+    times: dict[Path, tuple[float, float]] = {}
+    sections: set[Path] = set()
+    for timer, seconds in flow.timers.items():
+        path: Path = ("timers", timer)
+        if (place := source.path(path))[-1] == "after":
+            if place not in sections:
+                times[path] = seconds, LONGEST_PAUSE
+            sections.add(place)
+        elif timer in usual:
+            times[path] = seconds, max(MUCH_LONGER * usual[timer], LONGEST_PAUSE / 6)
+    for name, state in flow.states.items():
+        for key in ("min_duration", "min_silence"):
+            given = getattr(state.tuning, key)
+            times["states", name, "tuning", key] = given or 0.0, LONGEST_PAUSE / 10
+    for path, (seconds, most) in times.items():
+        if most < seconds < inf and not source.inherited(path):
+            message = f"{path[-1]}: {seconds:g} s are {seconds / 60:.0f} minutes"
+            remedy = f"if these are milliseconds, write {seconds / 1000:g}"
+            yield source.at(path, message, remedy, code="delay", severity="warning")
 
 
 def _warning(source: Source, one: Delay, message: str) -> Finding:

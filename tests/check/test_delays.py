@@ -46,6 +46,45 @@ def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Pa
     assert any(said in finding.message for finding in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "fillers: {after: 1500, say: One moment.}\n",
+            ["3:18 filler_1: 1500 s are 25 minutes; if these are milliseconds, write 1.5"],
+        ),
+        (
+            "silence: {after: 8000, say: Hello?}\n",
+            ["3:18 silence_1: 8000 s are 133 minutes; if these are milliseconds, write 8"],
+        ),
+        (
+            "timers: {report_after: 5000}\n",
+            ["3:24 report_after: 5000 s are 83 minutes; if these are milliseconds, write 5"],
+        ),
+        (
+            "states: {speaking: {tuning: {min_duration: 500}}}\n",
+            ["3:44 min_duration: 500 s are 8 minutes; if these are milliseconds, write 0.5"],
+        ),
+        (
+            "timers: {tool_limit: 2}\nbounds: {for_a_tool: 2}\nfillers: {after: 3, say: Wait.}\n",
+            [
+                "5:11 filler_1: 3 s, but tool_limit ends the wait after 2 s; make tool_limit "
+                "longer, too, or this one shorter"
+            ],
+        ),
+        ("hold: {limit: 1800, then: Are you back?}\ntimers: {report_after: 60}\n", []),
+    ],
+)
+def test_what_is_too_long_to_be_meant_is_a_warning(
+    text: str, expected: list[str], tmp_path: Path
+) -> None:
+    """Milliseconds, and a timer that another one always ends before; the flow is proved."""
+    report = _checked(tmp_path, text)
+    found = [f for f in report.findings if f.severity == "warning"]
+    assert [f"{f.line}:{f.column} {f.message}; {f.remedy}" for f in found] == expected
+    assert report.ok
+
+
 def test_ordinary_edits_are_none(tmp_path: Path) -> None:
     """Somewhat longer or shorter is a matter of taste."""
     edits = "{false_interruption: 1.2, thinking_limit: 60, settle: 0.4}"
