@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.processors.aggregators.llm_response_universal import (
@@ -35,13 +35,21 @@ from .calls import Handler
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 from .output import Tap
 from .pauses import pauses_of
-from .refusals import check_order, check_part, refuse_realtime, refuse_verdicts_of_the_model
+from .refusals import (
+    check_list,
+    check_order,
+    check_part,
+    refuse_realtime,
+    refuse_verdicts_of_the_model,
+)
 from .session import PipecatSession
 from .sources import Part, check_flow, check_parts
 from .strategies import Ends, FlowMutes, governed
 from .words import WordGate
 
 __all__ = ["TurnGovernor"]
+
+Params = TypeVar("Params", bound=TransportParams)
 
 NEVER_ASKS = 86_400.0
 """Pipecat's own time limit of a user turn does not ask the flow, so it is set to a day; `Ends`
@@ -81,9 +89,9 @@ class TurnGovernor:
         governor = TurnGovernor()
         transport = LocalAudioTransport(governor.transport(LocalAudioTransportParams(...)))
         pair = LLMContextAggregatorPair(
-            context, user_params=governor.user(LLMUserAggregatorParams(vad_analyzer=...))
+            LLMContext(tools=[book_table]),
+            user_params=governor.user(LLMUserAggregatorParams(vad_analyzer=...)),
         )
-        governor.register_function(llm, "book_table", book_table)
         before = [transport.input(), stt, pair.user()]
         behind = [llm, tts, transport.output(), pair.assistant()]
         pipeline = Pipeline(governor.processors([*before, *behind]))
@@ -137,7 +145,7 @@ class TurnGovernor:
 
     # -- putting it into a pipeline
 
-    def transport(self, params: TransportParams) -> TransportParams:
+    def transport(self, params: Params) -> Params:
         """The transport's parameters, with a filter of the audio output that can pause it, and with
         a mixer for `backchannels` if the flow has them.
 
@@ -149,7 +157,8 @@ class TurnGovernor:
         if self._backchannels:
             mixer = self._session.backchannel_mixer
             update["audio_out_mixer"] = mixer.around(params.audio_out_mixer)
-        return params.model_copy(update=update)
+        governed: Params = params.model_copy(update=update)
+        return governed
 
     def user(self, params: LLMUserAggregatorParams | None = None) -> LLMUserAggregatorParams:
         """The user aggregator's parameters, with strategies that ask the flow."""
@@ -182,9 +191,11 @@ class TurnGovernor:
         Raises:
             HostError: This pipeline cannot post a trigger of the flow, or carry out an action. The
                 message names them, and says what to do.
+            TurnfsmError: This is no list of processors.
         """
         session, agent = self._session, self._session.agent
         out: list[FrameProcessor] = []
+        check_list(processors)
         for one in processors:
             out.append(one)
             check_part(one, adopts=self._recommends)

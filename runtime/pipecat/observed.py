@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
@@ -21,6 +21,8 @@ from turnfsm.runtime.observe.following import FollowedTurn, Following
 from .frame_recorder import FrameEvents
 
 __all__ = ["ObservingGovernor", "observing_governor"]
+
+Params = TypeVar("Params", bound=TransportParams)
 
 _TO_GOVERN = {"actions", "on_report", "posts", "proof", "session_id", "store"}
 """The arguments that only a governor needs which governs."""
@@ -54,7 +56,7 @@ class ObservingGovernor:
         """The runtime that follows: `state`, `facts` and `journal`."""
         return self._following.turn
 
-    def transport(self, params: TransportParams) -> TransportParams:
+    def transport(self, params: Params) -> Params:
         """The same parameters."""
         return params
 

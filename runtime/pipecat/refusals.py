@@ -21,11 +21,17 @@ from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.turns.user_turn_processor import UserTurnProcessor
 from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategies
 
-from turnfsm.fsm import HostError
+from turnfsm.fsm import HostError, TurnfsmError
 
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 
-__all__ = ["check_order", "check_part", "refuse_realtime", "refuse_verdicts_of_the_model"]
+__all__ = [
+    "check_list",
+    "check_order",
+    "check_part",
+    "refuse_realtime",
+    "refuse_verdicts_of_the_model",
+]
 
 
 def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
@@ -35,6 +41,16 @@ def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
             "FilterIncompleteUserTurnStrategies lets the model decide whether the user's turn is "
             "complete, after it was asked; a flow commits the turn before. Use a stop strategy "
             "that decides first, such as TurnAnalyzerUserTurnStopStrategy"
+        )
+
+
+def check_list(processors: object) -> None:
+    given = processors if isinstance(processors, Sequence) else (processors,)
+    if given is not processors or not all(isinstance(one, FrameProcessor) for one in given):
+        wrong = next((one for one in given if not isinstance(one, FrameProcessor)), processors)
+        raise TurnfsmError(
+            f"processors({type(wrong).__name__}): give the list of the pipeline's processors: "
+            "Pipeline(governor.processors([transport.input(), ..., pair.assistant()]))"
         )
 
 

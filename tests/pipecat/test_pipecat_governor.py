@@ -504,6 +504,23 @@ def test_a_text_about_missing_audio_is_refused_with_its_key() -> None:
         TurnGovernor(flow)
 
 
+@pytest.mark.parametrize(
+    ("given", "name"), [(Pipeline, "Pipeline"), (lambda parts: [*parts, None], "NoneType")]
+)
+def test_only_a_list_of_processors_is_taken(given: Any, name: str) -> None:
+    governor = TurnGovernor()
+    parts = given(_parts(governor))
+    with pytest.raises(TurnfsmError, match=rf"processors\({name}\): give the list"):
+        governor.processors(parts)
+
+
+def test_the_parameters_of_a_transport_keep_their_type() -> None:
+    class Mine(TransportParams):
+        room: str = "a"
+
+    assert TurnGovernor().transport(Mine(room="b")).room == "b"
+
+
 def test_parts_of_another_governor_do_not_count() -> None:
     parts = _parts(TurnGovernor())
     with pytest.raises(HostError, match="What another TurnGovernor governs does not count"):
