@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from livekit.agents import Agent, llm
@@ -11,42 +11,74 @@ from livekit.agents import Agent, llm
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.cut_off import output_of
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
+from turnfsm.runtime.conversation.session_turn import SessionTurn
+from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 
-from .overrides import turn_of
+from .overrides import begin_with, begins_with, turn_of
+from .stored_items import StoredItems, StoredSession
 
-__all__ = ["restore"]
+__all__ = ["take_up"]
 
 
-class RestoredSession(Protocol):
-    """The restored parts of a session."""
+class RestoredSession(StoredSession, Protocol):
+    """A session that is continued."""
 
     ledger: Ledger
     _conductor: Conductor
 
     @property
-    def history(self) -> llm.ChatContext: ...
+    def turn(self) -> SessionTurn: ...
     @property
     def tools(self) -> list[llm.Tool | llm.Toolset]: ...
     @property
     def turn_detection(self) -> Any: ...
 
 
-async def restore(
+async def take_up(
+    past: Past | None,
+    session: RestoredSession,
+    agent: Agent,
+    keeping: Keeping,
+    options: Mapping[str, Any],
+) -> Mapping[str, Any]:
+    """Continue where the last worker stopped, and save what happens from now on.
+
+    Args:
+        past: What it has left; None if there was none.
+        agent: The agent that is about to become active.
+        options: Those of the start.
+
+    Returns:
+        The options to start with.
+    """
+    conversation = begins_with(agent, options)
+    given = {item.id for item in conversation.items}
+    session._conductor.keeping = keeping
+    if past is not None:
+        await _restore(past, session, agent, conversation, keeping)
+        options = await begin_with(agent, options, conversation)
+    kept = StoredConversation(
+        StoredItems(session, agent, conversation, given),
+        session._conductor,
+        begun=past is not None and past.begun,
+        words=keeping.stores_text,
+    )
+    keeping.begin(session.turn.journal, kept.gather)
+    return options
+
+
+async def _restore(
     past: Past,
     session: RestoredSession,
     agent: Agent,
     conversation: llm.ChatContext,
     keeping: Keeping,
 ) -> None:
-    """Restore a conversation as the previous worker left it.
-
-    Args:
-        agent: The agent that is about to become active.
-        conversation: What it begins with; the restored items are added.
-    """
+    """Restore a conversation as the previous worker left it: its items are added to what the agent
+    begins with."""
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
     past = await restore_calls(past, session.ledger, session._conductor, tools, keeping)
     items = items_of_past(past)

@@ -26,7 +26,6 @@ from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
 from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.conversation.session_turn import SessionTurn
-from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
@@ -52,12 +51,11 @@ from .options import (
     shows_options_of,
     with_turn_detection,
 )
-from .overrides import LEFT_OUT, GovernedSession, begin_with, begins_with
+from .overrides import LEFT_OUT, GovernedSession
 from .remote import RemoteTriggers
 from .reports import Reports
-from .restoring import restore
+from .restoring import take_up
 from .seconds import Seconds
-from .stored_items import StoredItems
 from .tuning import Tuner
 from .turn_detection import require_turn_detection, warn_of_turn_detection
 
@@ -271,7 +269,8 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
         try:
             if self._keeping is not None:
-                options = cast(Any, await self._take_up(agent, self._keeping, options))
+                past = await self.restore()
+                options = cast(Any, await take_up(past, self, agent, self._keeping, options))
             self._room = options.get("room") or self._room
             self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
             self._conductor.start()
@@ -337,27 +336,6 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         self._conductor.record(Closed("taken_over"))
         self._turn.close()
         self._taken = asyncio.ensure_future(self.aclose())
-
-    async def _take_up(
-        self, agent: Agent, keeping: Keeping, options: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Continue where the last worker stopped, and save what happens from now on. Returns the
-        options of the start."""
-        conversation = begins_with(agent, options)
-        given = {item.id for item in conversation.items}
-        past = await self.restore()
-        self._conductor.keeping = keeping
-        if past is not None:
-            await restore(past, self, agent, conversation, keeping)
-            options = await begin_with(agent, options, conversation)
-        kept = StoredConversation(
-            StoredItems(self, agent, conversation, given),
-            self._conductor,
-            begun=past is not None and past.begun,
-            words=keeping.stores_text,
-        )
-        keeping.begin(self._turn.journal, kept.gather)
-        return options
 
     def run(
         self,

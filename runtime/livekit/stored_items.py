@@ -11,7 +11,7 @@ from turnfsm.runtime.conversation.deferred import Deferred
 
 from .overrides import conversation_of
 
-__all__ = ["StoredItems"]
+__all__ = ["StoredItems", "StoredSession"]
 
 INSTRUCTIONS = "lk.agent_task.instructions"
 """The id prefix of an agent's instructions. They are not stored: the next agent has its own."""
