@@ -54,7 +54,7 @@ class CountedNode:
 
     Args:
         node: The node.
-        begins: Called with the context of the request.
+        begins: Called with the context of the request. If it returns False, the node is not called.
         came: Called whenever the node produces something; True: it is the first text.
         responds: Called with each text or call.
         ended: Called at its end, with the number of tool calls; True: there was text.
@@ -63,7 +63,7 @@ class CountedNode:
     def __init__(
         self,
         node: Callable[..., Any],
-        begins: Callable[[llm.ChatContext], None],
+        begins: Callable[[llm.ChatContext], bool],
         came: Callable[[bool], None],
         responds: Callable[[], None],
         ended: Callable[[int, bool], None],
@@ -73,7 +73,8 @@ class CountedNode:
         self._called, self._spoke = 0, False
 
     def __call__(self, chat_ctx: llm.ChatContext, *request: Any) -> Any:
-        self._begins(chat_ctx)
+        if not self._begins(chat_ctx):
+            return None
         made = self._node(chat_ctx, *request)
         return self._awaited(made) if inspect.iscoroutine(made) else self._counted(made)
 

@@ -79,8 +79,8 @@ class RequestingActivity(PassingActivity):
             await let_tools_end()
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
         waited |= await self._conductor.requests.may_request(govern(handle, self._conductor))
-        if self.left or (handle.interrupted and not handle.scheduled):
-            return False  # not played; LiveKit would ask the LLM first and check afterwards
+        if self.left:
+            return False
         speech = govern(handle, self._conductor)
         speech.request = OwnRequest(speech.known, waited, None if own is None else str(own))
         if self._conductor.keeping is not None:
@@ -93,11 +93,18 @@ class RequestingActivity(PassingActivity):
     # LiveKit has added the user's message, the instructions and the running calls. The rest is one
     # synchronous step, so the model gets exactly what the flow has allowed.
 
-    def stream_begins(self, context: llm.ChatContext) -> None:
-        """The `llm_node` of a speech begins, with the context of the request."""
+    def stream_begins(self, context: llm.ChatContext) -> bool:
+        """The `llm_node` of a speech begins, with the context of the request.
+
+        Returns:
+            Whether the model is asked. LiveKit would ask it for a speech that was interrupted, too,
+            and check afterwards.
+        """
         speech = current_speech()
         if not isinstance(speech, GovernedHandle) or speech.request is None:
-            return  # the application has called it
+            return True  # the application has called it
+        if speech.interrupted:
+            return False
         request, speech.request = speech.request, None
         conversation = conversation_of(self).items
         copied, copies = shared(context.items, conversation)
@@ -109,6 +116,7 @@ class RequestingActivity(PassingActivity):
             prepared.chat_ctx.insert(came)
         held = {item.id for item in (*since, *came)}
         send(context, came, copied, held, speech, self._conductor, request.instructions)
+        return True
 
     def _came_since(
         self,
