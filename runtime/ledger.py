@@ -177,7 +177,7 @@ class Ledger:
         """The turn waits for an identical call of its own."""
         key, made = (name, canonical(arguments)), self._turns.get(turn, ())
         same = (call for call in made if (call.name, call.arguments) == key)
-        return any(call.state in ("called", "held", "running") for call in same)
+        return any(call.state in ("called", "asking", "held", "running") for call in same)
 
     def close_turn(self, turn: str) -> None:
         """A speech has ended, and repeats none of its calls any more."""

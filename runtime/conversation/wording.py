@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from turnfsm.runtime.ledger import LedgerCall
 
-__all__ = ["BESIDES", "delivery_instructions", "hint_about"]
+__all__ = ["ASKING", "BESIDES", "delivery_instructions", "hint_about"]
 
 PENDING = "The result of {calls} has arrived, and the user has not heard of it. Tell them now."
 BESIDES = (
@@ -14,6 +14,7 @@ BESIDES = (
     "with your answer."
 )
 ELSEWHERE = "Another reply tells what has come of {calls}; this one need not mention it."
+ASKING = "The user is asked whether to do it. The tool has not run yet."
 CANCELLED = "{calls} was cancelled before it had ended. Tell the user in a sentence."
 UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
 

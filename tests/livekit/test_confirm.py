@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,
+    Request,
     ScriptedLLM,
     ScriptedRealtime,
     ScriptedTTS,
@@ -31,9 +33,9 @@ DONE, NOTHING, OTHERWISE = "It is done.", "Then I leave it.", "I have not transf
 CONFIRM = '{say: "Shall I transfer {amount} euros?", when: {amount: {above: 100}}}'
 
 
-def flow_of(confirm: str = CONFIRM, more: str = "") -> Flow:
-    text = f"flow: bank\nextends: turn\n{more}tools: {{confirm: {{transfer: {confirm}}}}}\n"
-    return parsed(text)
+def flow_of(confirm: str = CONFIRM, more: str = "", once: Iterable[str] = ()) -> Flow:
+    tools = f"tools: {{confirm: {{transfer: {confirm}}}, once: [{', '.join(once)}]}}"
+    return parsed(f"flow: bank\nextends: turn\n{more}{tools}\n")
 
 
 class Bank:
@@ -232,6 +234,33 @@ def test_the_model_may_ask_again_with_another_call() -> None:
     outcome, transferred = play(user, 24.0)
     assert said(outcome) == [QUESTION, "Nothing.", QUESTION, DONE], outcome.timeline()
     assert transferred == [500]
+
+
+def test_another_request_shows_the_call_that_waits_for_the_yes() -> None:
+    """A model that does not see the call makes it again, and the user is asked again."""
+
+    def answer(request: Request) -> Reply:
+        made = [entry for entry in request.shown if entry.kind == "call"]
+        return Reply("As you like.", calls=() if made else Call("transfer", {"amount": 500}))
+
+    def replies(stage: Stage) -> None:
+        stage.session.generate_reply(instructions="Say something.")
+
+    answers = {"send": answer}
+    outcome, transferred = play(
+        asked().says("yes", at=12.0), 25.0, at=(2.6, replies), answers=answers
+    )
+    assert said(outcome).count(QUESTION) == 1, outcome.timeline()
+    assert transferred == [500]
+
+
+def test_an_identical_call_of_a_once_tool_waits_for_the_yes_to_the_first() -> None:
+    twice = Reply(calls=(Call("transfer", {"amount": 500}),) * 2)
+    flow, user = flow_of(once=["transfer"]), asked().says("yes", at=6.0)
+    outcome, transferred = play(user, 20.0, flow, answers={"send": twice})
+    assert said(outcome) == [QUESTION, DONE], outcome.timeline()
+    assert transferred == [500]
+    assert all("transferred 500" in output for output in context(outcome, "output"))
 
 
 def test_a_question_that_cannot_be_formed_is_not_asked() -> None:

@@ -10,6 +10,8 @@ from livekit.agents import llm
 
 from turnfsm.fsm.agenda import Item, Part, complete, project, unanswered
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_call import ToolCall
+from turnfsm.runtime.conversation.wording import ASKING
 
 from .conversation import part_of
 from .speech import GovernedHandle
@@ -19,7 +21,7 @@ __all__ = ["HINT", "send", "settled", "shared"]
 _OF_THE_AGENT = ("assistant", "function_call", "function_call_output")
 
 HINT = "turnfsm_hint_"
-"""The id prefix of a hint."""
+"""The id prefix of what only one request contains: a hint, or a call that waits for a yes."""
 
 _SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
 """How LiveKit marks the later results of a call."""
@@ -76,7 +78,36 @@ def send(
         id = HINT + "-".join((*request.deliver, *request.elsewhere))
         hint = llm.ChatMessage(id=id, role="system", content=[said], created_at=at)
         items.insert(request.hint_at, hint)
+    there = {item.call_id for item in context.items[:begin] if item.type == "function_call"}
+    asked = _asked_about(conductor, there | {item.call for item in request.items})
+    items[request.hint_at : request.hint_at] = asked
     context.items[begin:] = items
+
+
+def _asked_about(conductor: Conductor, shown: Collection[str]) -> list[llm.ChatItem]:
+    """The calls that wait for a yes of the user, so that the model does not make them again.
+    LiveKit knows of a call when its tool begins."""
+    asked: list[llm.ChatItem] = []
+    for call in conductor.tools.asking:
+        made = _made(call)
+        if made is None or call.id in shown:
+            continue
+        output = llm.FunctionCallOutput(
+            id=f"{HINT}of-{call.id}",
+            call_id=call.id,
+            name=call.name,
+            output=ASKING,
+            is_error=False,
+            created_at=made.created_at,
+        )
+        asked += [made.model_copy(update={"id": f"{HINT}{call.id}"}), output]
+    return asked
+
+
+def _made(call: ToolCall) -> llm.FunctionCall | None:
+    items = call.speech.chat_items if isinstance(call.speech, GovernedHandle) else []
+    calls = (item for item in items if item.type == "function_call")
+    return next((made for made in calls if made.call_id == call.id), None)
 
 
 def shared(
@@ -124,6 +155,8 @@ def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float)
     due: set[str] = set()  # the calls whose results follow
     before = ""
     for place, item in enumerate(items):
+        if item.id.startswith(HINT):
+            break
         kind: str = item.type
         if item.type == "function_call":
             call = item.call_id
@@ -138,7 +171,7 @@ def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float)
             due.discard(call)
         else:
             due.clear()
-            if item.id in about or item.created_at > since or item.id.startswith(HINT):
+            if item.id in about or item.created_at > since:
                 break
             if item.type == "message":
                 kind = item.role
@@ -202,5 +235,4 @@ class _Reader:
         )
 
     def _part(self, item: llm.ChatItem) -> Part:
-        hint = item.type == "message" and item.id.startswith(HINT)
-        return "hint" if hint else part_of(item)
+        return "hint" if item.id.startswith(HINT) else part_of(item)
