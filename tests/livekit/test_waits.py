@@ -168,6 +168,15 @@ def test_a_tool_that_hangs_holds_up_no_end(how: str, user: float | None) -> None
     assert outcome.orphans == ()
 
 
+@pytest.mark.parametrize("seconds", [1.0, 2.0])
+def test_a_close_with_a_short_limit_leaves_no_task_of_the_stt(seconds: float) -> None:
+    """The wait for the last transcript is LiveKit's, and longer than what toolsets may take."""
+    user = ScriptedUser().says("hello there", at=1.0)
+    outcome = Stage(TurnSession, user=user, timers={"cleanup_limit": seconds}).run(5.0)
+    assert outcome.orphans == (), outcome.timeline()
+    assert outcome.warnings == []
+
+
 @pytest.mark.parametrize("how", ENDS)
 def test_a_call_that_must_not_be_interrupted_is_waited_for(how: str) -> None:
     """hold: it takes 12 s, and no end cancels it."""

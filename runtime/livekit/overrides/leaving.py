@@ -222,8 +222,8 @@ class LeavingActivity(RealtimeActivity):
 
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
-        """Wait, and cancel what takes too long. `limit` applies to its toolsets, when no call
-        runs."""
+        """Wait, and cancel what takes too long. `limit` applies to its toolsets, when no call runs.
+        They close after LiveKit's wait for the user's last transcript."""
 
         def soon() -> None:
             self._give_up_hooks(entering=True)
@@ -240,14 +240,15 @@ class LeavingActivity(RealtimeActivity):
         def report(since: float) -> None:
             self._report_wait(wait, since, closes=limit is not None)
 
+        last = self._last_commit
         watched = (
-            (timers.get("report_after", NEVER), report),
-            (timers["drain_limit"], lambda since: soon()),
-            (timers["cleanup_limit"], lambda since: late()),
+            (timers.get("report_after", NEVER), report, None),
+            (timers["drain_limit"], lambda since: soon(), None),
+            (timers["cleanup_limit"], lambda since: late(), last),
         )
         watches = [
-            asyncio.create_task(self._after_silence(seconds, call))
-            for seconds, call in watched
+            asyncio.create_task(self._after_silence(seconds, call, after))
+            for seconds, call, after in watched
             if seconds != NEVER
         ]
         try:
@@ -256,6 +257,13 @@ class LeavingActivity(RealtimeActivity):
             wait.over(self._conductor.turn.now)
             for watch in watches:
                 watch.cancel()
+
+    @property
+    def _last_commit(self) -> asyncio.Task[Any] | None:
+        """The session closes, and LiveKit waits for the user's last transcript."""
+        recognition = self._audio_recognition if self._conductor.closing else None
+        commit = recognition._commit_user_turn_atask if recognition is not None else None
+        return None if commit is None or commit.done() else commit
 
     def _report_wait(self, wait: LongWait, since: float, *, closes: bool) -> None:
         now = self._conductor.turn.now
@@ -270,8 +278,13 @@ class LeavingActivity(RealtimeActivity):
         what = ("toolsets",) if closes else tuple(names)
         wait.goes_on(waiting, "application", what, since=since, now=now)
 
-    async def _after_silence(self, seconds: float, call: Callable[[float], None]) -> None:
-        """Call a function after each silence of this length, with the start of the silence."""
+    async def _after_silence(
+        self, seconds: float, call: Callable[[float], None], after: asyncio.Task[Any] | None
+    ) -> None:
+        """Call a function after each silence of this length, with the start of the silence. It
+        counts from the end of the task `after`."""
+        if after is not None:
+            await asyncio.wait({after})
         while True:
             await self._conductor.until(lambda: self._silent)
             silent_since = self._conductor.turn.now

@@ -59,7 +59,7 @@ class PassingActivity(HearingActivity):
         # session closes, LiveKit itself commits that of the last agent.)
         recognition, committed = self._audio_recognition, False
         if isinstance(recognition, GovernedRecognition):
-            if not self._commits_at_the_close:
+            if self._last_commit is None:
                 committed = self._leave_words(recognition)
             recognition.leave()
             self._conductor.user.hearing_ends()
@@ -104,9 +104,3 @@ class PassingActivity(HearingActivity):
         taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None
         hears = self._conductor.user.speaking and not self._rt_turn_detection_enabled
         return taken_over and hears and not self.manual_turns
-
-    @property
-    def _commits_at_the_close(self) -> bool:
-        recognition = self._audio_recognition
-        commit = recognition._commit_user_turn_atask if recognition is not None else None
-        return self._conductor.closing and commit is not None and not commit.done()
