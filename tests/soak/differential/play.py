@@ -38,6 +38,7 @@ class Played:
 
     Attributes:
         runs: Every execution of a tool.
+        hooks: From when to when `on_user_turn_completed` ran.
         said: What the model said, request by request.
         meaning: What each of its words is about.
         outcome: What was heard, asked and kept.
@@ -47,6 +48,7 @@ class Played:
 
     script: Script
     runs: tuple[Run, ...] = ()
+    hooks: tuple[tuple[float, float], ...] = ()
     said: tuple[Said, ...] = ()
     meaning: dict[str, tuple[str, object]] = attrs.field(factory=dict)
     outcome: Outcome = attrs.field(factory=Outcome)
@@ -121,8 +123,15 @@ def _play(script: Script, session_class: Any) -> Played:
         outcome = stage.run(script.seconds, make_loop=loop)
     except (VirtualTimeError, RuntimeError, AssertionError) as error:
         return Played(script, failed=f"{type(error).__name__}: {str(error)[:200]}")
-    runs, said = tuple(tools.runs), tuple(model.said)
-    return Played(script, runs, said, model.meaning, outcome, tuple(states))
+    return Played(
+        script,
+        tuple(tools.runs),
+        tuple(tools.hooks),
+        tuple(model.said),
+        model.meaning,
+        outcome,
+        tuple(states),
+    )
 
 
 def _stage(script: Script, tools: Tools, model: Model, session_class: Any) -> Stage:

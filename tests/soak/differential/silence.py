@@ -240,13 +240,10 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     moved = [m for m in script.moves
              if since - 3.0 < m.at < end and m.what not in ("close", "hand_over")]  # fmt: skip
     handed = [there for asked, there in handoffs(played) if asked < end and since - 3.0 < there]
-    held = any(_holds(script, r) and r.start < end and (r.end or end) >= since for r in played.runs)
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
     limit = MARGIN + AFTER_NOISE * _waited_for(played, noises) * (1 + held_off)
     limit += MOVE * (len(moved) + len(handed))
-    spoke = any(since < h.start < end or h.start < since < h.end for h in played.outcome.heard)
-    limit += script.hook * (held or spoke)  # a turn that has waited for a tool or a speech
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
 
@@ -265,6 +262,7 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     script = played.script
     yield from ((heard.start, heard.end) for heard in played.outcome.heard)
     yield from _undecided(script)
+    yield from played.hooks
     for request in played.outcome.requests:
         yield request.at, (script.end if request.ended is None else request.ended) + 0.15
     for run in played.runs:
@@ -291,7 +289,7 @@ def _undecided(script: Script) -> Iterator[Span]:
             decided = _due(script, sound) + waits
         else:
             decided = max(decided, sound.over + waits) if sound.at < decided else sound.over
-        yield sound.at, decided + script.hook * (decided > sound.over)
+        yield sound.at, decided
 
 
 def _holds(script: Script, run: Run) -> bool:

@@ -50,6 +50,7 @@ class Tools:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.runs: list[Run] = []
+        self.hooks: list[tuple[float, float]] = []
         self.clock: Callable[[], float] = lambda: 0.0
         self.note: Callable[[str], None] = lambda what: None
         self.tools = [self._tool(policy) for policy in POLICIES]
@@ -106,12 +107,18 @@ class Clerk(Agent):
     def __init__(self, tools: Tools, chat_ctx: Any = None) -> None:
         given = {} if chat_ctx is None else {"chat_ctx": chat_ctx.copy(exclude_instructions=True)}
         super().__init__(instructions=INSTRUCTIONS, tools=tools.tools, **given)
-        self._script, self._greets = tools.script, tools.script.greets or chat_ctx is not None
+        self._work, self._script = tools, tools.script
+        self._greets = tools.script.greets or chat_ctx is not None
 
     async def on_enter(self) -> None:
         if self._greets:
             self.session.say("hello1 hello2.")
 
     async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
-        if self._script.hook:
+        if not self._script.hook:
+            return
+        begun = self._work.clock()
+        try:
             await asyncio.sleep(self._script.hook)
+        finally:
+            self._work.hooks.append((begun, self._work.clock()))
