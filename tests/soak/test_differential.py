@@ -9,7 +9,7 @@ import attrs
 import pytest
 from differential.agree import disagreements
 from differential.draw import draw_script
-from differential.keys import BACK, FILLER, HOLD, NO, YES, Keys
+from differential.keys import BACK, DIGITS, FILLER, HOLD, LISTENS, NO, YES, Keys
 from differential.many import findings, judge, judge_all, shrink
 from differential.model import Model
 from differential.play import Played, play
@@ -329,7 +329,7 @@ def test_everything_is_drawn() -> None:
     assert {script.detection for script in scripts} == ways
     assert {s.interims for script in scripts for s in script.sounds} == {"", "plain", "revised"}
     phrases = {sound.phrase for script in scripts for sound in script.sounds}
-    assert phrases == {"", *HOLD, *BACK, *YES, *NO}
+    assert phrases == {"", *HOLD, *BACK, *YES, *NO, *DIGITS, *LISTENS}
     assert {script.keys == Keys() for script in scripts if not script.switches} == {True}
     for name, values in {
         "obeys": {"always", "mostly", "never"},

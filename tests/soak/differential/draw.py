@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from random import Random
 
 import attrs
 
-from .keys import BACK, FILLED, HOLD, KEYS, NO, POLICIES, YES, Keys
+from turnfsm.fsm.pace import Pace
+
+from .keys import BACK, DIGITS, FILLED, HOLD, KEYS, LISTENS, NO, POLICIES, YES, Keys
 from .script import SWITCHES, Job, Model, Move, Obeys, Script, Sound
 
 __all__ = ["MOVES", "draw_script"]
@@ -23,6 +25,17 @@ MOVES = ("interrupt", "force", "say", "say_on", "reply", "ask", "chat", "run", "
 ODDS = {"barge_in": 0.6, "noise": 0.3, "slow_words": 0.3, "handoff": 0.1, "close": 0.1,
         "manual": 0.1, "failures": 0.1}  # fmt: skip
 """How often a switch is on; else in one conversation of five."""
+
+PACES: tuple[Pace, ...] = ("calm", "brisk")
+TIMERS = {
+    "audio_limit": (2.0, 5.0),
+    "transcript_limit": (2.5, 3.0, 5.0),
+    "drain_limit": (2.0, 5.0),
+    "cleanup_limit": (2.0, 20.0),
+    "settle_limit": (2.0, 10.0),
+}  # fmt: skip
+"""Limits that the key `limits` sets, and their seconds."""
+
 DRAWN_FIRST = tuple(switch for switch in SWITCHES if switch not in KEYS)
 
 
@@ -102,7 +115,9 @@ def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[So
     )
 
 
-LATER = ("fillers", "backchannels")
+LATER = (
+    "fillers", "backchannels", "silence", "monologue", "expect", "overlap", "pace", "limits",
+)  # fmt: skip
 """The keys that are drawn after the others, which stay what they were before there were these."""
 
 
@@ -128,7 +143,47 @@ def _with_keys(draws: Random, script: Script) -> Script:
     if draws.random() < 0.15:
         on |= {"backchannels"}
         keys = attrs.evolve(keys, backchannels=draws.choice((0.1, 0.3, 1.0)))
+    more = {key for key in ("silence", "monologue", "expect", "overlap", "pace", "limits")
+            if draws.random() < 0.1}  # fmt: skip
+    keys, on = _with_more(draws, more, keys), on | more
+    for key, phrases in (("expect", DIGITS), ("overlap", LISTENS)):
+        sounds = _with_phrases(draws, sounds, phrases) if key in more else sounds
     return attrs.evolve(script, switches=script.switches | on, keys=keys, sounds=sounds)
+
+
+def _with_more(draws: Random, on: Collection[str], keys: Keys) -> Keys:
+    """The settings of these keys."""
+    if "silence" in on:
+        seconds = draws.choices((3.0, 5.0, 8.0), k=draws.randint(1, 2))
+        keys = attrs.evolve(keys, silence=tuple(seconds))
+    if "monologue" in on:
+        keys = attrs.evolve(keys, monologue=draws.choice((0.5, 1.0, 2.0)))
+    if "expect" in on:
+        keys = attrs.evolve(keys, expect=draws.choice((1.0, 2.5, 4.0)))
+    if "pace" in on:
+        keys = attrs.evolve(keys, pace=draws.choice(PACES))
+    if "limits" in on:
+        drawn = {name: draws.choice(choice) for name, choice in TIMERS.items()}
+        timers = {name: seconds for name, seconds in drawn.items() if draws.random() < 0.5}
+        limit = draws.choice((1.0, 3.0, 10.0))
+        keys = attrs.evolve(
+            keys, brisk=draws.random() < 0.5, timers=timers, objection_limit=limit, later=True
+        )
+    return attrs.evolve(keys, overlap="overlap" in on)
+
+
+def _with_phrases(
+    draws: Random, sounds: tuple[Sound, ...], phrases: tuple[str, ...]
+) -> tuple[Sound, ...]:
+    """Some sentences are these phrases instead, and ask for nothing."""
+    left, changed = list(phrases), []
+    for sound in sounds:
+        if sound.words and not sound.phrase and left and draws.random() < 0.4:
+            phrase = left.pop(draws.randrange(len(left)))
+            words = len(phrase.split())
+            sound = attrs.evolve(sound, phrase=phrase, words=words, calls=(), answer=3)
+        changed.append(sound)
+    return tuple(changed)
 
 
 def _with_replies(draws: Random, script: Script, keys: Keys) -> tuple[Sound, ...]:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import attrs
 from livekit.agents import llm
 
-from .keys import BACK, GIVEN_UP, HOLD, HOLD_LIMIT, YES, question
+from turnfsm.fsm.pace import times
+
+from .keys import BACK, GIVEN_UP, HOLD, HOLD_LIMIT, LISTENS, MONOLOGUE, YES, question
 from .model import Asked, Said
 from .play import APPLICATION_MOVE, Played
 from .script import Script, Sound
@@ -122,14 +124,14 @@ def holds(played: Played) -> Iterator[tuple[float, float]]:
                     if s.at > sound.at and s.phrase not in HOLD
                     and (s.phrase in BACK or not script.keys.until)]  # fmt: skip
             ends += [*typed(script), *spoken(played, HOLD_LIMIT)]
-            begun = sound.recognised + ENDPOINTING + script.hook
+            begun = sound.recognised + times(script.keys.pace, ENDPOINTING) + script.hook
             ends = [at for at in ends if at > (begun if at in typed(script) else sound.recognised)]
             yield sound.at, min(ends, default=script.end)
 
 
 def given_up(played: Played) -> list[float]:
-    """When the agent said that it has no answer, instead of one."""
-    return spoken(played, GIVEN_UP)
+    """When the agent said that it has no answer, or that it has talked for long enough."""
+    return [*spoken(played, GIVEN_UP), *spoken(played, MONOLOGUE)]
 
 
 def stops(played: Played) -> list[float]:
@@ -274,8 +276,16 @@ def _committed_by(script: Script, sound: Sound) -> float:
     return until
 
 
+def _decided(script: Script, sound: Sound) -> float:
+    return sound.recognised + times(script.keys.pace, ENDPOINTING)
+
+
 def left_out(played: Played, sound: Sound) -> bool:
-    """It may have asked the agent to wait, together with other words; or the user is away."""
+    """It may have asked the agent to wait, together with other words; or the user is away; or it
+    only shows that the user listens."""
+    listens = played.script.keys.overlap and sound.phrase in (*LISTENS, *YES)
+    if listens and _said_over(played, sound, _decided(played.script, sound)):
+        return True
     away = [(start, end) for start, end in holds(played) if start < sound.recognised]
     if sound.phrase in BACK:
         return False
@@ -289,7 +299,7 @@ def too_few(played: Played, sound: Sound) -> bool:
     """The agent speaks when the turn may end, and the words are too few to interrupt: LiveKit waits
     for more."""
     few = sound.words < played.script.min_words
-    return few and bool(_said_over(played, sound, sound.recognised + ENDPOINTING))
+    return few and bool(_said_over(played, sound, _decided(played.script, sound)))
 
 
 def _said_over(played: Played, sound: Sound, until: float) -> list[str]:

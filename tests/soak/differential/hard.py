@@ -23,7 +23,7 @@ from .facts import (
     user_words,
     with_results,
 )
-from .keys import HOLD, HOLD_LIMIT, NOT_HEARD, YES
+from .keys import HOLD, HOLD_LIMIT, NO_AUDIO, NOT_HEARD, REPROMPTS, YES
 from .play import Played
 
 __all__ = ["hard_findings"]
@@ -107,6 +107,15 @@ def _unfounded(played: Played) -> Iterator[str]:
     for at in spoken(played, NOT_HEARD):
         if not any(not s.words and s.duration > 0.9 and s.over < at < s.over + 60 for s in sounds):
             yield f"at {at:.2f} s the agent has not heard the user, who has not spoken"
+    for at in spoken(played, NO_AUDIO):
+        yield f"at {at:.2f} s the agent gets no audio of the user, which comes all the time"
+    for say, after in zip(REPROMPTS, played.script.keys.silence, strict=False):
+        for at in spoken(played, say.split()[0]):
+            since = at - after + 0.1
+            said = [(h.start, h.end) for h in played.outcome.heard if h.start < at]
+            said += [(s.at, s.recognised) for _, s in played.script.sentences()]
+            if any(start < at and end > since for start, end in said):
+                yield f"at {at:.2f} s the agent asks a user who is not silent"
     for at in spoken(played, HOLD_LIMIT):
         if not any(s.phrase in HOLD and s.over < at for s in sounds):
             yield f"at {at:.2f} s the agent ends a hold that nobody has asked for"

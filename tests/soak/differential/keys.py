@@ -1,19 +1,21 @@
-"""The sections of a flow that a script draws: `hold`, `confirm`, `not_heard`, `never_silent`,
-`fillers`, `backchannels`."""
+"""What a script draws of a flow: its sections, an expected value, a pace, limits, and whether it
+extends `overlap`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.fsm.flow import Policy
+from turnfsm.fsm.flow import OUTAGE_TIMERS, Policy
+from turnfsm.fsm.pace import Pace
 
 __all__ = [
-    "BACK", "FILLED", "FILLER", "GIVEN_UP", "HOLD", "HOLD_LIMIT", "KEYS", "NO", "NOT_HEARD",
-    "POLICIES", "YES", "Keys", "question",
+    "BACK", "DIGITS", "FILLED", "FILLER", "GIVEN_UP", "HOLD", "HOLD_LIMIT", "KEYS", "LISTENS",
+    "MONOLOGUE", "NO", "NOT_HEARD", "NO_AUDIO", "POLICIES", "REPROMPTS", "YES", "Keys", "question",
 ]  # fmt: skip
 
 KEYS = {
@@ -23,6 +25,12 @@ KEYS = {
     "never_silent": "the flow has the section `never_silent`",
     "fillers": "the flow has the section `fillers`, for some of the states that it may name",
     "backchannels": "the flow has the section `backchannels`",
+    "silence": "the flow has the section `silence`, with one reprompt or two",
+    "monologue": "the flow has the section `monologue`",
+    "expect": "the agent expects two digits; the user gives them, in one part or two, or not",
+    "overlap": "the flow extends `overlap`, and the user says backchannels",
+    "pace": "the flow has another pace",
+    "limits": "the flow has `limits: brisk`, and other limits than the default ones",
 }
 """Switches that add a section to the flow of the `TurnSession`."""
 
@@ -32,8 +40,12 @@ HOLD = ("hold on", "one moment", "bear with me")
 BACK = ("i have returned", "hello again")
 YES = ("yes please", "of course", "go ahead", "definitely")
 NO = ("nope", "not really", "no thanks")
+DIGITS = ("two three", "four", "six seven", "five")
+LISTENS = ("mhm", "uh huh", "wow", "understood")
 """What the user says; each word is in one of these phrases only."""
 
+REPROMPTS = ("r1 r2.", "r3 r4.")
+MONOLOGUE, NO_AUDIO = "t1", "a1"
 FILLER = "f1 f2."
 FILLED = ("listening", "thinking", "tool_running")
 GIVEN_UP, HOLD_LIMIT, NOT_HEARD = "g1", "l1", "h1"
@@ -53,6 +65,15 @@ class Keys:
         never_silent: Seconds without sound.
         fillers: The states in which a filler is said.
         backchannels: Seconds of speech before one.
+        silence: Seconds before each reprompt.
+        monologue: Seconds that the agent may be heard.
+        expect: Seconds that the rest of the digits is waited for.
+        overlap: The flow extends `overlap`, else `turn`.
+        pace: How fast the agent reacts.
+        brisk: The limits that are `never` by default have seconds.
+        timers: Further limits, and their seconds.
+        objection_limit: Seconds that a tool waits for what the user says.
+        later: The tools that need a yes may be those of a later agent.
     """
 
     hold: float | None = None
@@ -65,16 +86,32 @@ class Keys:
     never_silent: float | None = None
     fillers: tuple[str, ...] = ()
     backchannels: float | None = None
+    silence: tuple[float, ...] = ()
+    monologue: float | None = None
+    expect: float | None = None
+    overlap: bool = False
+    pace: Pace = "normal"
+    brisk: bool = False
+    timers: Mapping[str, float] = attrs.field(factory=dict)
+    objection_limit: float | None = None
+    later: bool = False
+
+    @property
+    def session_timers(self) -> dict[str, float]:
+        """The limits that only a session sets."""
+        return {name: s for name, s in self.timers.items() if name not in OUTAGE_TIMERS}
 
     def flow(self) -> Flow:
         """The flow `turn` with these sections."""
-        text = json.dumps({"flow": "drawn", "extends": "turn", **self._sections()})
+        base = "overlap" if self.overlap else "turn"
+        text = json.dumps({"flow": "drawn", "extends": base, **self._sections(), **self._rest()})
         flow, found = parse_flow(text)
         assert flow is not None, found
         return flow
 
     def _sections(self) -> dict[str, Any]:
-        sections: dict[str, Any] = {}
+        tools: dict[str, Any] = {}
+        sections: dict[str, Any] = {"tools": tools}
         if self.hold is not None:
             sections["hold"] = {"limit": self.hold, "then": f"{HOLD_LIMIT} l2."}
             sections["hold"] |= {"say": "w1 w2."} if self.says_hold else {}
@@ -83,10 +120,12 @@ class Keys:
             one: dict[str, Any] = {"say": " ".join(question("{number}", "{asked}")) + "."}
             one["when"] = {"number": {"is": [str(job) for job in sorted(self.confirm)]}}
             one |= {"otherwise": "o1 o2."} if self.otherwise else {}
-            sections["tools"] = {"confirm": {f"do_{policy}": one for policy in POLICIES}}
-            sections["timers"] = {"confirm_wait": self.confirm_wait}
+            one |= {"later": True} if self.later else {}
+            tools["confirm"] = {f"do_{policy}": one for policy in POLICIES}
+        if self.objection_limit is not None:
+            tools["objection_limit"] = self.objection_limit
         if self.not_heard:
-            sections["not_heard"] = {"say": f"{NOT_HEARD} h2."}
+            sections["not_heard"] = {"say": f"{NOT_HEARD} h2.", "no_audio": f"{NO_AUDIO} a2."}
         if self.never_silent is not None:
             quiet = {"say": "v1 v2.", "give_up": f"{GIVEN_UP} g2."}
             sections["never_silent"] = {"after": self.never_silent, **quiet}
@@ -96,6 +135,24 @@ class Keys:
             its = {"say": "m1 m2.", "after": self.backchannels, "pause": 0.05}
             sections["backchannels"] = {**its, "in": ["listening", "tool_running"]}
         return sections
+
+    def _rest(self) -> dict[str, Any]:
+        rest: dict[str, Any] = {"pace": self.pace}
+        if self.silence:
+            prompts = zip(REPROMPTS, self.silence, strict=False)
+            rest["silence"] = [{"say": say, "after": after} for say, after in prompts]
+        if self.monologue is not None:
+            rest["monologue"] = {"after": self.monologue, "say": f"{MONOLOGUE} t2."}
+        if self.expect is not None:
+            expected = {"kind": "digits", "length": 2, "wait": self.expect}
+            rest["states"] = {"listening": {"tuning": {"expect": expected}}}
+        if self.brisk:
+            rest["limits"] = "brisk"
+        own = {name: s for name, s in self.timers.items() if name in OUTAGE_TIMERS}
+        rest["timers"] = own
+        if self.confirm:
+            rest["timers"]["confirm_wait"] = self.confirm_wait
+        return rest
 
 
 def question(job: object, asked: object) -> tuple[str, str]:

@@ -106,7 +106,8 @@ def play(script: Script, session_class: Any) -> Played:
 def _play(script: Script, session_class: Any) -> Played:
     tools, model = Tools(script), Model(script)
     if script.keys != Keys() and issubclass(session_class, TurnSession):
-        session_class = partial(session_class, flow=script.keys.flow(), proof="off")
+        flow, timers = script.keys.flow(), script.keys.session_timers
+        session_class = partial(session_class, flow=flow, proof="off", timers=timers)
     stage = _stage(script, tools, model, session_class)
     states: list[str] = []
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import attrs
 
+from turnfsm.fsm.pace import times
+
 from .facts import (
     Finding,
     answered,
@@ -29,7 +31,7 @@ from .facts import (
     user_words,
     with_results,
 )
-from .keys import FILLER, HOLD, HOLD_LIMIT, NOT_HEARD
+from .keys import FILLER, HOLD, HOLD_LIMIT, NOT_HEARD, REPROMPTS
 from .model import Asked, Said
 from .play import Played
 from .script import Script, Sound
@@ -42,8 +44,9 @@ Span = tuple[float, float]
 MARGIN = 0.5
 """Seconds of silence for all that takes no time of the script."""
 
-AFTER_NOISE = 2.3
-"""Seconds, once: a sound may have been words, and words may still come."""
+AFTER_NOISE, LATEST_WORDS = 2.0, 0.3
+"""Seconds, once: a sound may have been words, and words may still come. The first are those at the
+pace `normal`."""
 
 MOVE = 1.0
 """Seconds for each move of the application, and for a handoff."""
@@ -89,7 +92,7 @@ def silent_findings(played: Played) -> list[Finding]:
     ]
 
 
-SAID = ("w1 w2.", "v1 v2.", FILLER)
+SAID = ("w1 w2.", "v1 v2.", FILLER, *REPROMPTS)
 """What the sections say by themselves."""
 
 
@@ -134,7 +137,7 @@ def _longest_silence(played: Played, number: int, since: float, until: float) ->
     for start, end in sorted(span for span in spans if span[1] > since and span[0] <= until):
         longest, at = max(longest, start - at), max(at, end)
     limit = (script.keys.never_silent or 0.0) + 2 * MARGIN
-    limit += AFTER_NOISE * any(not s.words and s.over > since - 3.0 for s in script.sounds)
+    limit += _after_noise(script) * any(not s.words and s.over > since - 3.0 for s in script.sounds)
     what = f"anything, while the answer to sentence {number} is awaited,"
     return Wait("sentence", what, since, until, True, round(longest, 3), round(limit, 3))
 
@@ -143,7 +146,7 @@ def _from_sections(played: Played) -> Iterator[Wait]:
     """What `not_heard` and `hold` say to a user who does nothing else."""
     script, keys = played.script, played.script.keys
     for sound in script.sounds if script.model == "pipeline" else ():
-        at = sound.over + 3.0
+        at = sound.over + keys.timers.get("transcript_limit", 3.0)
         first = not any(said < at for said in spoken(played, NOT_HEARD))
         if keys.not_heard and first and not sound.words and sound.duration >= 1.5:
             what = "what the agent says to speech without a transcript"
@@ -172,10 +175,17 @@ def _said_alone(played: Played, sound: Sound, what: str, word: str, since: float
 
 
 def endpointing(script: Script, sound: Sound) -> float:
-    """Seconds until the end of a turn is decided, after the words of the sound."""
+    """Seconds until the end of a turn is decided, after the words of the sound. The rest of digits
+    is waited for."""
+    delay = times(script.keys.pace, 0.5)
     if script.detection == "detector":
-        return script.detector_delay + (0.5 if sound.likely else 3.0)
-    return 0.5
+        delay = times(script.keys.pace, 0.5 if sound.likely else 3.0) + script.detector_delay
+    part = sound.phrase and script.keys.expect is not None
+    return max(delay, LATEST_WORDS + (script.keys.expect or 0.0)) if part else delay
+
+
+def _after_noise(script: Script) -> float:
+    return times(script.keys.pace, AFTER_NOISE) + LATEST_WORDS
 
 
 def _due(script: Script, sound: Sound) -> float:
@@ -242,7 +252,7 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     handed = [there for asked, there in handoffs(played) if asked < end and since - 3.0 < there]
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
-    limit = MARGIN + AFTER_NOISE * _waited_for(played, noises) * (1 + held_off)
+    limit = MARGIN + _after_noise(script) * _waited_for(played, noises) * (1 + held_off)
     limit += MOVE * (len(moved) + len(handed))
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
