@@ -56,7 +56,7 @@ class AnswerDue:
 
 @attrs.frozen
 class NoiseEnded:
-    """The last speech got no transcript: it was a noise."""
+    """The last speech gets no answer: it got no transcript, or its turn is to go unanswered."""
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from turnfsm.fsm.agenda import (
     AnswersByItself,
     CallsKnown,
     Ending,
+    NoiseEnded,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -38,6 +39,7 @@ class _Live:
         agent: Its agent.
         cut_by: What has interrupted it. None if it continues, or is an unused speculation.
         stopped: What has interrupted it, if that differs from `cut_by`, and the call that did so.
+        unanswered: What has interrupted it gets no answer.
         answers: The ids of the messages that it was asked to answer.
     """
 
@@ -45,6 +47,7 @@ class _Live:
     agent: object
     cut_by: Source | None = None
     stopped: tuple[Ending, str | None] | None = None
+    unanswered: bool = False
     answers: set[str] = attrs.field(factory=set)
 
 
@@ -134,6 +137,13 @@ class Replies:
         if (live := self._live.get(speech.id)) is not None:
             live.cut_by = by
 
+    def noise_ended(self) -> None:
+        """The last speech of the user gets no answer. What it has interrupted may not have ended
+        yet."""
+        self._log.add(NoiseEnded())
+        for live in self._live.values():
+            live.unanswered |= live.cut_by is not None
+
     def stopped(self, speech: Speech, by: Ending, call: str | None = None) -> None:
         """A reply is about to be interrupted for this reason; `over` follows."""
         if (live := self._live.get(speech.id)) is not None and live.stopped is None:
@@ -154,6 +164,8 @@ class Replies:
             by, call = live.stopped or (_BY_SOURCE[live.cut_by], None)
         taken_along = self._taken_along(live) if by == "dropped" else []
         self._log.add(ReplyEnded(speech.id, by, call))
+        if live.unanswered:
+            self._log.add(NoiseEnded())
         for utterance in taken_along:  # it was committed before the speculation
             self._log.add(AnswerDue(utterance))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from turnfsm.fsm import Refused, Taken
-from turnfsm.fsm.agenda import NoiseEnded, TurnEnd
+from turnfsm.fsm.agenda import TurnEnd
 
 from .core import Core
 from .ports import Speech, UserTurn
@@ -112,9 +112,10 @@ class TurnReports:
             self._yes = info
             return True
         if core.offer("hold_turn", text=text, source="user_turn"):
-            core.log.add(NoiseEnded())  # what it has interrupted gets no answer from it
+            core.replies.noise_ended()
             return True
         if core.offer("ignore_turn", text=text, source="user_turn"):
+            core.replies.noise_ended()
             core.host.confirming.words_ignored()
             return True
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.agenda import NoiseEnded
 from turnfsm.fsm.expect import Extent
 
 from .core import Core
@@ -206,7 +205,7 @@ class UserReports:
     def noise_ended(self) -> None:
         """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
         be open again."""
-        self._core.log.add(NoiseEnded())
+        self._core.replies.noise_ended()
         self._core.host.confirming.noise_ended()
 
     def utterance_over(self) -> None:

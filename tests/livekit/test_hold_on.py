@@ -19,6 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
+    ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -198,3 +199,43 @@ def test_results_that_were_cut_off_are_delivered_after_the_hold(words: str) -> N
     )
     outcome = stage.run(30.0)
     assert said(outcome)[-2:] == ["Are you back?", told], outcome.timeline()
+
+
+IGNORES = (
+    "facts: {host: {not_to_me: The user speaks to somebody else.}}\n"
+    "phrases: {not_to_me: {also: [not you]}}\n"
+    "requests: {ignore_turn: May it go unanswered?}\n"
+    "actions: {discard_turn: Leave the turn of the user without an answer.}\n"
+    "states: {listening: {on: {ignore_turn: {conditions: not_to_me, actions: discard_turn}}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "min_words"),
+    [("hold on", 0), ("hold on", 2), ("not you", 0)],
+    ids=["before the hold", "with the hold", "before an ignored turn"],
+)
+def test_results_are_delivered_after_words_without_an_answer_have_cut_them_off(
+    words: str, min_words: int
+) -> None:
+    """Also if the turn itself does: then the reply ends only after it."""
+    user = ScriptedUser().says("search", at=1.0).says(words, at=8.0, duration=0.9)
+    told = "I have found it and seen it, as you will hear."
+    stage = Stage(
+        partial(TurnSession, flow=flow_of("{limit: 3, then: Are you back?}", more=IGNORES)),
+        user=user,
+        llm=ScriptedLLM(
+            {"search": Reply(calls=(Call("search"), Call("look")))},
+            on_tool={"search": told, "look": told},
+        ),
+        tts=ScriptedTTS(durations={told: 6.0}),
+        stt=ScriptedSTT(user, ends_turns=min_words > 0),
+        tools=[search, look],
+        turn_handling={
+            "turn_detection": "stt" if min_words else "vad",
+            "interruption": {"min_words": min_words},
+            "preemptive_generation": {"enabled": False},  # it would have claimed the results
+        },
+    )
+    outcome = stage.run(30.0)
+    assert said(outcome)[-1] == told, outcome.timeline()
