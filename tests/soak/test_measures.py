@@ -54,6 +54,14 @@ RIGHT = {
         ),
         switches=frozenset({"barge_in", "noise"}),
     ),
+    "a handoff waits for a tool, and nobody may speak meanwhile": Script(
+        "",
+        (Sound(0.5, 0.6, 2, calls=(1,), answer=3), Sound(4.0, 0.6, 2)),
+        {1: Job(8.0)},
+        moves=(Move(3.0, "hand_over"),),
+        switches=frozenset({"barge_in", "handoff", "never_silent"}),
+        keys=Keys(never_silent=2.0),
+    ),
     "noises come while a turn detector expects more": Script(
         "",
         (Sound(0.5, 0.6, 2, likely=False), Sound(2.0, 0.1), Sound(4.5, 1.0), Sound(7.5, 0.3)),

@@ -134,6 +134,7 @@ def _longest_silence(played: Played, number: int, since: float, until: float) ->
     spans = [(heard.start, heard.end) for heard in played.outcome.heard]
     spans += [(s.at, s.recognised + endpointing(script, s) + script.hook) for s in script.sounds]
     spans += [*holds(played), *((q.start, q.over) for q in questions(played)), (until, until)]
+    spans += _handing_over(played)  # LiveKit lets nobody speak then
     for start, end in sorted(span for span in spans if span[1] > since and span[0] <= until):
         longest, at = max(longest, start - at), max(at, end)
     limit = (script.keys.never_silent or 0.0) + 2 * MARGIN
@@ -283,9 +284,14 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     yield from holds(played)
     for question in questions(played):
         yield question.start, question.over
-    for asked, there in handoffs(played):  # one waits for all calls that run, on both sessions
+    yield from _handing_over(played)
+
+
+def _handing_over(played: Played) -> Iterator[Span]:
+    """A handoff waits for all calls that run, on both sessions."""
+    for asked, there in handoffs(played):
         for run in played.runs:
-            over = script.end if run.end is None else run.end
+            over = played.script.end if run.end is None else run.end
             yield max(asked, run.start), min(there, over)
 
 
