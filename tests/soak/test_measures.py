@@ -69,6 +69,14 @@ RIGHT = {
         detection="detector",
         detector_delay=0.2,
     ),
+    "a realtime model answers by itself before it is known whether a handoff stands": Script(
+        "",
+        (Sound(0.5, 0.6, 2, calls=(1,), answer=6), Sound(2.6, 0.6, 2)),
+        {1: Job(0.5, ends="hands_off")},
+        switches=frozenset({"barge_in", "realtime", "handoff"}),
+        model="server",
+        detection="realtime_llm",
+    ),
 }
 
 

@@ -183,11 +183,17 @@ def _lost(played: Played) -> Iterator[str]:
 
 
 def _unseen(played: Played) -> Iterator[str]:
-    """A request shows each result that there is."""
-    for run, end, text in with_results(played, played.script.end):
-        for request in played.outcome.requests:
+    """A request shows each result that there is. A model that answers the user by itself does so
+    before it is known whether they object to the handoff that a call has asked for, and with it
+    what the output of the call is."""
+    script = played.script
+    for run, end, text in with_results(played, script.end):
+        later = [request for request in played.outcome.requests if request.at > end + 0.1]
+        if script.model == "server" and script.jobs[run.job].ends == "hands_off":
+            later = later[1:]
+        for request in later:
             shown = set(_results(outputs(request.chat_ctx)))
-            if request.at > end + 0.1 and (run.job, run.asked, text) not in shown:
+            if (run.job, run.asked, text) not in shown:
                 at = f"the request at {request.at:.2f} s"
                 yield f"{at} does not show the result of job {run.job} (sentence {run.asked})"
                 break
