@@ -77,6 +77,16 @@ RIGHT = {
         model="server",
         detection="realtime_llm",
     ),
+    "a reply goes on before the time for the words of a noise is over": Script(
+        "",
+        (
+            Sound(0.5, 0.3, 1, calls=(1,), answer=0),
+            Sound(2.3, 0.6, 2, answer=14),
+            *(Sound(at, seconds) for at, seconds in ((6.9, 2.5), (10.9, 0.3), (11.6, 1.0))),
+        ),
+        {1: Job(6.0)},
+        switches=frozenset({"barge_in", "noise"}),
+    ),
 }
 
 

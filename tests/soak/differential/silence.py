@@ -253,19 +253,22 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     handed = [there for asked, there in handoffs(played) if asked < end and since - 3.0 < there]
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
-    limit = MARGIN + _after_noise(script) * _waited_for(played, noises) * (1 + held_off)
+    limit = MARGIN + _for_noises(played, noises) * (1 + held_off)
     limit += MOVE * (len(moved) + len(handed))
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
 
 
-def _waited_for(played: Played, noises: Sequence[Sound]) -> int:
-    """How often a session waits for the words of these noises: once, however many come; again if it
-    has replied before the next one, or the user has said something."""
-    spoken = [heard.start for heard in played.outcome.heard if heard.text not in SAID]
-    spoken += [sound.recognised for _, sound in played.script.sentences()]
+def _for_noises(played: Played, noises: Sequence[Sound]) -> float:
+    """How many seconds a session may wait for the words of these noises: once, however many come;
+    again if it has replied before the next one, or the user has said something. If it goes on
+    speaking before the time for the last one is over, it may wait for the rest afterwards."""
+    replies = [heard.start for heard in played.outcome.heard if heard.text not in SAID]
+    spoken = replies + [sound.recognised for _, sound in played.script.sentences()]
     again = sum(any(a.over < at < b.at for at in spoken) for a, b in pairwise(noises))
-    return bool(noises) + again
+    over, seconds = noises[-1].over if noises else 0.0, _after_noise(played.script)
+    rest = (over + seconds - at for at in replies if over < at < over + seconds)
+    return seconds * (1 + again) + max(rest, default=0.0) if noises else 0.0
 
 
 def _busy(played: Played, about: str) -> Iterator[Span]:
