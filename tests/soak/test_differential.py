@@ -72,14 +72,15 @@ def says(*items: Any, script: Script = PLAIN) -> tuple[list[str], int]:
         ((USER, CALL, RESULT, MORE, "note: id7"), ["answer", "result"], 0),
         ((USER, CALL, RESULT, MORE, "note: do_detach 1 1"), ["answer", "result"], 0),
         ((USER, CALL, RESULT, MORE, "note: id8"), ["answer"], 0),
-        ((USER, CALL, ODD, "note: id7"), [], 0),
+        ((USER, CALL, ODD, "note: id7"), ["output"], 0),
         ((USER, CALL, RESULT, MORE, "app12"), ["application"], 0),
     ],
 )
 def test_the_model_answers_what_is_last_and_calls_what_is_missing(
     items: tuple[Any, ...], about: list[str], calls: int
 ) -> None:
-    """A system message that is not the script's is followed: the results that it names are told."""
+    """A system message that is not the script's is followed: what came of calls that it names is
+    told."""
     assert says("Help.", *items) == (about, calls)
 
 

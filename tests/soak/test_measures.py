@@ -17,6 +17,45 @@ SAYS = Script(
 TWO_RESULTS = Sound(0.5, 0.6, 2, calls=(1, 2), answer=3)
 
 RIGHT = {
+    "a call that an earlier sentence has asked for is refused, as nobody has said yes": Script(
+        "",
+        (
+            Sound(3.0, 1.2, 4, likely=False, calls=(2,), answer=0, ttft=0.6),
+            Sound(8.45, 0.6, 2, answer=3),
+            Sound(10.55, 0.6, 2, answer=3, phrase="hold on"),
+        ),
+        {2: Job(0.5)},
+        switches=frozenset({"barge_in", "confirm", "failures", "hold"}),
+        hook=1.0,
+        llm_fails=frozenset({1}),
+        keys=Keys(hold=3.0, confirm=frozenset({2})),
+    ),
+    "the user says yes, and shows that they listen": Script(
+        "",
+        (
+            Sound(3.0, 0.3, 1, calls=(1,), answer=0),
+            Sound(7.4, 0.3, 1, phrase="definitely"),
+            Sound(7.8, 0.3, 1, stt_delay=0.35, phrase="mhm"),
+        ),
+        {1: Job(6.0)},
+        switches=frozenset({"barge_in", "confirm", "overlap"}),
+        keys=Keys(confirm=frozenset({1}), overlap=True),
+    ),
+    "a noise delays the end of a turn, and so its hook": Script(
+        "",
+        (
+            Sound(0.5, 0.3, 1, calls=(4,), answer=6),
+            Sound(1.7, 0.6, 2, calls=(3,), answer=10),
+            Sound(2.4, 1.0),
+            Sound(4.9, 0.3),
+        ),
+        {3: Job(1.5), 4: Job(3.0, after=0.5)},
+        switches=frozenset({"barge_in", "noise"}),
+        settings={"preemptive_generation": {"enabled": True}},
+        detection="stt",
+        hook=1.0,
+        can_pause=False,
+    ),
     "the transcript of the user comes just before the application speaks": attrs.evolve(
         SAYS, moves=(Move(1.75, "say"),)
     ),

@@ -107,8 +107,9 @@ def said_yes(played: Played, number: int) -> bool:
     script = played.script
     for run in played.runs:
         if run.job in script.keys.confirm:
-            agreed = [n for n, s in script.sentences() if s.phrase in YES and s.over <= run.start]
-            if max(agreed, default=0) == number:
+            before = [(n, s) for n, s in script.sentences() if s.over <= run.start]
+            yes = max((n for n, s in before if s.phrase in YES), default=0)
+            if number in {yes, *(n for n, s in before if n > yes > 0 and s.phrase in LISTENS)}:
                 return True
     return False
 
@@ -202,14 +203,16 @@ def replies_to(played: Played, number: int) -> list[Said]:
 
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
     """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
-    to a later sentence is one, if its request shows this one; so is the result of a call that was
-    made to either."""
+    to a later sentence is one, if its request shows this one; so is what came of a call that was
+    made to either, whatever it was asked for in."""
     asks = [q.start for q in questions(played) if q.asked[1] == number]
     later = replies_to(played, number)
     jobs = played.script.sounds[number - 1].calls
     made = [said for said in later if said.request.outcome == "complete"]
-    results = {("result", (job, asked)) for asked in {number, *(n for s in made for n in s.answers)}
-               for job in played.script.sounds[asked - 1].calls}  # fmt: skip
+    calls = {(job, asked) for asked in {number, *(n for s in made for n in s.answers)}
+             for job in played.script.sounds[asked - 1].calls}  # fmt: skip
+    calls.update(*(said.calls for said in made))
+    results = {(what, call) for what in ("result", "output") for call in calls}
     if any(played.script.jobs[job].ends == "nothing" for job in jobs):  # nothing can be said of it
         later += [s for s in played.said if not s.answers and number == max(s.shows, default=0)
                   and ("nothing", 0) in s.meant]  # fmt: skip
@@ -292,7 +295,7 @@ def left_out(played: Played, sound: Sound) -> bool:
     joined = any(sound.at < end for _, end in away) and played.script.keys.until
     asks = [s for s in played.script.sounds if s.phrase in HOLD and played.script.keys.hold]
     near = any(abs(s.at - sound.at) < JOINED for s in asks)
-    return sound in asks or joined or (sound.phrase in YES and near)
+    return sound in asks or joined or (sound.phrase in (*YES, *LISTENS) and near)
 
 
 def too_few(played: Played, sound: Sound) -> bool:

@@ -39,6 +39,7 @@ class Said:
         answers: The sentences that were there to be answered; `shows`: all in the request.
         typed: The typed lines in the request, by the number of their move.
         offered: The results in the request that the model had not mentioned before.
+        calls: What it calls.
         fails: The model fails.
     """
 
@@ -49,6 +50,7 @@ class Said:
     shows: frozenset[int]
     typed: frozenset[int]
     offered: frozenset[Asked]
+    calls: frozenset[Asked] = frozenset()
     fails: bool = False
 
 
@@ -80,13 +82,16 @@ class Model:
         offered = frozenset(asked for kind, asked in news if kind == "result")
         typed = {int(n) for e in entries for n in re.findall(r"\btyped(\d+)\b", e.text)}
         shows = frozenset(self._sentences(entries)), frozenset(typed)
-        self.said.append(Said(request, words, meant, frozenset(answers), *shows, offered, fails))
+        calls = tuple(self._calls(entries))
+        made = frozenset((call.arguments["number"], call.arguments["asked"]) for call in calls)
+        said = Said(request, words, meant, frozenset(answers), *shows, offered, made, fails)
+        self.said.append(said)
         text = " ".join(words) + "." * bool(words)
         if fails:
             half = " ".join(words[: len(words) // 2])
             return Reply(half, error=APIConnectionError("the script's failure", retryable=False))
         ttft = self._script.sounds[max(answers) - 1].ttft if answers else 0.2
-        return Reply(text, calls=self._calls(entries), ttft=ttft)
+        return Reply(text, calls=calls, ttft=ttft)
 
     def breaks_off(self, text: str) -> bool:
         """The TTS fails in this text."""
@@ -119,7 +124,8 @@ class Model:
                     yield Call(name, {"number": job, "asked": sentence})
 
     def _news(self, entries: Sequence[RequestEntry]) -> Iterator[tuple[tuple[str, Asked], str]]:
-        """Updates and results that the model has not mentioned, with the ids of their calls."""
+        """Updates, results and other outputs that the model has not mentioned, with the ids of
+        their calls."""
         calls = {entry.id: entry for entry in entries if entry.kind == "call"}
         mentioned = {
             self.meaning[word]
@@ -132,9 +138,9 @@ class Model:
             if entry.kind == "result" and call is not None:
                 asked = _asked(call.text)
                 given = re.search(rf"\b(done|failed|n){asked[0]}\b", entry.text)
-                what = ("update" if given and given[1] == "n" else "result", asked)
-                if given and what not in mentioned:
-                    yield what, entry.id
+                kind = {"n": "update"}.get(given[1], "result") if given else "output"
+                if entry.text and (kind, asked) not in mentioned:
+                    yield (kind, asked), entry.id
 
     def _told(
         self,
@@ -144,10 +150,13 @@ class Model:
         *,
         alone: bool,
     ) -> list[tuple[str, Asked]]:
-        """The results that it mentions: all, if there is nothing else to say, or those named."""
+        """What it mentions: what is named, or all results if there is nothing else to say. An
+        output that is no result is mentioned if it is the only one of its call."""
         hints = self._hints(number, tail)
+        known = {asked for kind, asked in news if kind != "output"}
         named = [w for w, id in news.items() if any(self._names(hint, w[1], id) for hint in hints)]
-        return sorted(news if alone and not named else named)
+        named = [(kind, asked) for kind, asked in named if kind != "output" or asked not in known]
+        return sorted([w for w in news if w[0] != "output"] if alone and not named else named)
 
     def _hints(self, number: int, tail: Sequence[RequestEntry]) -> list[str]:
         """The system messages at the end that are not the script's, if it follows them now."""
