@@ -6,25 +6,47 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnfsm.fsm import Flow, TurnfsmError, UnknownName
+from turnfsm.fsm.errors import closest
 from turnfsm.fsm.flow import NEVER
 
 if TYPE_CHECKING:
     from .journal import Sink
 
-__all__ = ["check_count", "check_limits", "check_sinks", "check_timers"]
+__all__ = ["check_count", "check_keywords", "check_limits", "check_sinks", "check_timers"]
 
 _LONGEST = 86_400
 
 
-def check_count(name: str, value: int) -> int:
+def check_count(name: str, value: int, usual: int = 4096) -> int:
     """Check a count: a positive whole number.
+
+    Args:
+        name: The name of the argument.
+        value: Its value.
+        usual: The value that the message gives as an example.
 
     Raises:
         TurnfsmError: It is not a positive whole number.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise TurnfsmError(f"{name} is {_shown(value)}; give a whole number from 1 on: {name}=4096")
+        raise TurnfsmError(
+            f"{name} is {_shown(value)}; give a whole number from 1 on: {name}={usual}"
+        )
     return value
+
+
+def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Check the names of keyword arguments that are passed on.
+
+    Raises:
+        TypeError: The function has no such keyword. The message says which one was probably meant.
+    """
+    known = list(known)
+    for name in given:
+        if name not in known:
+            meant = closest(name, known)
+            remedy = f"; did you mean {meant!r}?" if meant else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{remedy}")
 
 
 def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, float]:
@@ -46,7 +68,7 @@ def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, fl
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if not number or not (0 < seconds < _LONGEST or seconds == NEVER):
             raise TurnfsmError(
-                f"timer {name!r} takes {_shown(seconds)} s; "
+                f"timer {name!r} is {_shown(seconds)}; "
                 f"give 0 < seconds < {_LONGEST}, or math.inf if it is never to fire"
             )
     return dict(timers)

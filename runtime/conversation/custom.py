@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from turnfsm.fsm import Flow, HostError
+from turnfsm.fsm.errors import near
 from turnfsm.fsm.sound import Sound, read_sound
 
 from .classifying import Judge, deadline_of
 from .host import TurnHost
 
 __all__ = ["CustomHost", "host_fact", "sound_of", "turn_action"]
+
+logger = logging.getLogger("turnfsm")
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -101,6 +105,7 @@ class CustomHost:
         self._agent = agent
         self._turn = turn
         self.left_to_agent: list[str] = []
+        self._warned: set[str] = set()
         marked = self._marked(session)
         for name in (*flow.actions, *flow.host_facts):
             if name in flow.phrases:
@@ -130,9 +135,22 @@ class CustomHost:
             HostError: A method is missing. The message names the agent's class.
         """
         marked = self._marked(agent)
+        self._warn_of_unused(agent, marked)
         if missing := [name for name in self.left_to_agent if name not in marked]:
             remedy = "mark a method with @turn_action or @host_fact, or give TurnSession actions="
             raise self._lacking(agent, missing, remedy)
+
+    def _warn_of_unused(self, agent: object, marked: Iterable[str]) -> None:
+        """Log each marked method that the flow never asks for."""
+        known = {*self._flow.actions, *self._flow.host_facts}
+        kind = type(agent)
+        for name in {*marked} - known - self._warned:
+            self._warned.add(name)
+            logger.warning(
+                "%s.%s is marked as %s, but the flow %r has no action or host fact of that name; "
+                "%s",
+                *(kind.__name__, name, _marks(kind)[name], self._flow.name, near(name, known)),
+            )
 
     def _of_agent(self, name: str) -> Callable[..., object]:
         def call(*event: object) -> object:

@@ -63,6 +63,8 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
         ...     '''Search the catalogue.'''
         ...     return "three books"
     """
+    if callable(policy):
+        raise TurnfsmError("@on_interruption needs a policy: write @on_interruption('hold')")
     if policy not in get_args(Policy):
         raise TurnfsmError(f"no policy {policy!r}; {near(policy, get_args(Policy))}")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.expect import KINDS, Expectation, Kind, Schema, expected_of, problems_of
+from turnfsm.runtime.arguments import check_count
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -78,6 +79,9 @@ class SessionTurn(TurnRuntime):
         """
         if kind not in KINDS:
             raise TurnfsmError(f"there is no kind {quoted(kind)}; {near(kind, KINDS)}")
+        for name, value in {"length": length, "at_least": at_least, "at_most": at_most}.items():
+            if value is not None:
+                check_count(name, value, 10)
         self._ask(Expectation(kind, length, at_least, at_most, pattern, wait))
 
     def expect_parameter(self, tool: str, parameter: str, *, wait: float = 4.0) -> None:

@@ -42,6 +42,9 @@ ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "aba
 """The actions that every conversation needs."""
 
 
+_MOST = 8  # names in a message
+
+
 @once_for_each_flow
 def actions_used(flow: Flow) -> frozenset[str]:
     """The actions of all transitions."""
@@ -56,12 +59,13 @@ def check_vocabulary(flow: Flow, what: str) -> None:
         what: What the flow governs, for the message, such as ``a TurnSession``.
 
     Raises:
-        HostError: Names are missing; the message lists them.
+        HostError: Names are missing; the message lists the first ones.
     """
     if lacks := _lacks(flow):
+        more = f" and {len(lacks) - _MOST} more" if len(lacks) > _MOST else ""
         raise HostError(
-            f"flow {flow.name!r} cannot govern {what}: it lacks the {', '.join(lacks)}; "
-            "write 'extends: turn', which has them all"
+            f"flow {flow.name!r} cannot govern {what}: it lacks the {', '.join(lacks[:_MOST])}"
+            f"{more}; write 'extends: turn', which has them all"
         )
 
 

@@ -20,7 +20,7 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.journal import Closed
 from turnfsm.fsm.load import load_shipped
-from turnfsm.runtime.arguments import check_sinks
+from turnfsm.runtime.arguments import check_keywords, check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
@@ -128,6 +128,8 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
                 return super().__new__(cls)
             from .observed import observed_session  # it brings the audit
 
+            known = inspect.signature(TurnSession.__init__).parameters
+            check_keywords("TurnSession", options, known)
             return observed_session(**options)
 
     @shows_options_of(AgentSession.__init__)
@@ -151,6 +153,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         require_livekit(strict=strict)
+        check_keywords("TurnSession", options, inspect.signature(TurnSession.__init__).parameters)
         self._conductor: Conductor
         self._turn: SessionTurn
         self._life: SessionLifecycle

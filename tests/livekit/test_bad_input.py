@@ -76,9 +76,9 @@ async def test_an_action_without_a_method_is_refused(tmp_path: Path) -> None:
     [
         ({"flow": "tunr"}, "no flow 'tunr'; did you mean 'turn'?"),
         ({"timers": {"setle": 1.0}}, "no timer 'setle'; did you mean 'settle'?"),
-        ({"timers": {"settle": -1.0}}, "timer 'settle' takes -1.0 s; give 0 < seconds < 86400"),
-        ({"timers": {"settle": "1"}}, "timer 'settle' takes '1' s; give 0 < seconds < 86400"),
-        ({"timers": {"settle": True}}, "timer 'settle' takes True s; give 0 < seconds < 86400"),
+        ({"timers": {"settle": -1.0}}, "timer 'settle' is -1.0; give 0 < seconds < 86400"),
+        ({"timers": {"settle": "1"}}, "timer 'settle' is '1'; give 0 < seconds < 86400"),
+        ({"timers": {"settle": True}}, "timer 'settle' is True; give 0 < seconds < 86400"),
         ({"timers": 0.5}, "timers is 0.5; give timers and seconds: timers={'settle': 0.5}"),
         ({"sinks": JsonlSink(StringIO())}, "sinks is one JsonlSink; give a list: sinks=[...]"),
         ({"sinks": "x.jsonl"}, "sinks is 'x.jsonl'; give a list of sinks: sinks=[JsonlSink("),
@@ -91,6 +91,22 @@ async def test_misspelt_and_impossible_options_are_refused(options: Any, said: s
     """A name is compared with those that there are, a number with what is possible."""
     with pytest.raises(TurnfsmError, match=re.escape(said)):
         TurnSession(**options)
+
+
+def test_a_misspelt_argument_is_named_with_the_one_that_was_meant() -> None:
+    """LiveKit's arguments count, too."""
+    for wrong, meant in {
+        "flwo": "flow",
+        "turn_handlng": "turn_handling",
+        "obseve": "observe",
+    }.items():
+        said = (
+            f"TurnSession() got an unexpected keyword argument {wrong!r}; did you mean {meant!r}?"
+        )
+        with pytest.raises(TypeError, match=re.escape(said)):
+            TurnSession(**{wrong: True})  # type: ignore[misc]
+        with pytest.raises(TypeError, match=re.escape(said)):
+            TurnSession(**{"observe": True, wrong: True})  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("text", ["by_name: {book: finnish}", "interrupted: never"])

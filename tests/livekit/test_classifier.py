@@ -183,3 +183,24 @@ def test_the_journal_says_where_a_classifier_differs_from_the_phrases(
     told = [dict(note.data) for note in notes[0].notes("classified")]
     assert bool(told) is differs
     assert all(note == {"fact": "backchannel", "holds": True} for note in told)
+
+
+@pytest.mark.parametrize(
+    ("flow", "remedy"),
+    [("overlap", "did you mean 'backchannel'?"), ("turn", "there is: abandon_step, ")],
+)
+def test_a_classifier_that_nobody_asks_is_a_warning(flow: str, remedy: str) -> None:
+    """Its name is misspelt, or the flow has no such fact."""
+
+    class Misspelt(Agent):
+        def __init__(self) -> None:
+            super().__init__(instructions="Help.")
+
+        @classifier
+        def backchanel(self, said: Transcript) -> bool:
+            return False
+
+    outcome = Stage(partial(TurnSession, flow=flow), agent=Misspelt).run(1.0)
+    said = f"Misspelt.backchanel is marked as classifier, but the flow {flow!r} has no action or"
+    (found,) = (text for _, text in outcome.warnings if text.startswith(said))
+    assert remedy in found
