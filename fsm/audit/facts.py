@@ -144,6 +144,8 @@ def _speeches(recording: Recording) -> Iterable[Speech]:
             found[id] = Speech(id, event.t, event.fields.get("interruptible") is True)
         elif id not in found:
             continue
+        elif event.name == "interruptions_disallowed":
+            found[id].interruptible = False
         elif event.name == "speech_interrupted":
             found[id].interrupted_at = event.t
         elif event.name == "speech_done":

@@ -63,7 +63,8 @@ class TurnTriggers:
         self._queue: list[str] = []
         self._holder: str | None = None
         self._in_tools: list[str] = []
-        self._calls: dict[str, str] = {}  # the tool of each call that runs
+        self._calls: dict[str, str] = {}  # the tool of each call of the active agent that runs
+        self._calls_of: dict[str, dict[str, str]] = {}  # those of agents that have handed over
         self._results = WaitingResults()
         self._next_reply: Verdict | None = None  # that is to say the results that wait
         self._in_step = self._heard = self._stopped = self._user_speaks = False
@@ -102,8 +103,12 @@ class TurnTriggers:
                 self._post("final_transcript", None)
             case "conversation_item_added" if event.text("role") == "user":
                 self._message()
+            case "conversation_item_added" if event.fields.get("to"):
+                self._handed_over(event.text("from"), event.text("to"))
             case "speech_created":
                 self._created(event)
+            case "interruptions_disallowed":
+                self._disallowed(event.text("speech"))
             case "speech_interrupted":
                 self._interrupted(event.text("speech"))
             case "speech_done":
@@ -177,6 +182,8 @@ class TurnTriggers:
             reply = self._ask("reply", "the model was asked")
             if reply is not None and "request_with_results" in reply.actions:
                 self._otherwise(reply, "the model was asked without the results")
+        elif event.text("source") != "say":
+            self._turn_asked()
         self._queue.append(speech)
         self._pass_floor_on()
 
@@ -228,6 +235,12 @@ class TurnTriggers:
         if self._words is not None and not self._answered and speech not in self._speculative:
             self._commit()
 
+    def _disallowed(self, speech: str) -> None:
+        if speech in self._interruptible:
+            self._interruptible[speech] = False
+            if speech == self._holder:
+                self._post("interruptions_disallowed", speech)
+
     def _done(self, speech: str) -> None:
         self._interruptible.pop(speech, None)
         for waiting in (self._speculative, self._queue, self._in_tools):
@@ -268,7 +281,10 @@ class TurnTriggers:
             self._calls[call] = event.text("name")
             self._post("tool_started", None)
             self._wait_for_tools()
-        elif update == "ended" and call in self._calls:
+            return
+        for waiting in self._calls_of.values():
+            waiting.pop(call, None)
+        if update == "ended" and call in self._calls:
             tool = self._calls.pop(call)
             self._post("tool_ended", None)
             at, verdict = self._barged_in or (0.0, None)
@@ -279,6 +295,15 @@ class TurnTriggers:
                 self._post(
                     "tools_released" if self._results.interrupted(call) else "tools_drained", None
                 )
+
+    def _handed_over(self, old: str, new: str) -> None:
+        """A call that awaits a task waits with its agent, until the task hands back."""
+        if self._calls:
+            self._calls_of[old] = self._calls
+            self._post("tools_drained", None)
+        self._calls = self._calls_of.pop(new, {})
+        for _ in self._calls:
+            self._post("tool_started", None)
 
     def _wait_for_tools(self) -> None:
         """A reply that has called tools and is not playing has no step until they end."""

@@ -101,6 +101,8 @@ def _item(item: Fields) -> dict[str, Any]:
         text = " ".join(part for part in item["content"] if isinstance(part, str))
         fields |= {"role": item["role"], "interrupted": item["interrupted"]}
         fields["words"] = words_of(text)
+    elif item["type"] == "agent_handoff":
+        fields |= {"from": item.get("old_agent_id"), "to": item.get("new_agent_id")}
     return fields
 
 

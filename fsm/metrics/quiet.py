@@ -196,6 +196,8 @@ class QuietTimes:
                 self._speech = str(entry.of or "").rpartition("#")[0]
                 self._trouble.works("llm", "tts")
                 self._trouble.asked_again()
+            case "playout_started":
+                self._scheduled = None
             case "playout_finished":
                 self._step = now
                 self._replies.pop(self._speech, None)

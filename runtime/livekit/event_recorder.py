@@ -46,6 +46,7 @@ class SessionEvents:
         self._session = session
         self._output: Any = None
         self._open: set[Any] = set()
+        self._interruptible: set[Any] = set()
         self._watch_close()
         for name in _FIELDS:
             # not session.on, which warns of metrics_collected in every call
@@ -65,10 +66,12 @@ class SessionEvents:
     def _follow(self, speech: Any) -> None:
         def done(handle: Any) -> None:
             self._open.discard(handle)
+            self._interruptible.discard(handle)
             self._record("speech_done", {"speech": handle.id, "interrupted": handle.interrupted})
 
         speech.add_done_callback(done)
         self._open.add(speech)
+        self._interruptible |= {speech} if speech.allow_interruptions else set()
         if len(self._open) == 1:
             asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
 
@@ -89,8 +92,11 @@ class SessionEvents:
 
     def _look(self) -> None:
         """LiveKit emits no event when a speech is interrupted, only later, when the speech is
-        done."""
+        done, and none when it becomes uninterruptible."""
         for speech in tuple(self._open):
+            if speech in self._interruptible and not speech.allow_interruptions:
+                self._interruptible.discard(speech)
+                self._record("interruptions_disallowed", {"speech": speech.id})
             if speech.interrupted:
                 self._open.discard(speech)
                 self._record("speech_interrupted", {"speech": speech.id})
@@ -131,6 +137,8 @@ class SessionEvents:
             fields["words"] = self._words(item.text_content)
         elif item.type in ("function_call", "function_call_output"):
             fields["call"] = item.call_id
+        elif item.type == "agent_handoff":
+            fields |= {"from": item.old_agent_id, "to": item.new_agent_id}
         return fields
 
     def _resumed(self, event: Any) -> dict[str, Any]:

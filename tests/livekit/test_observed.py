@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import io
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from livekit.agents import AgentSession
+from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 
 from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal
 from turnfsm.audit import audit_file, audit_journal
@@ -20,7 +21,8 @@ from turnfsm.metrics import explain
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
-from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit.tasks import complete
+from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 Make = Callable[..., AgentSession[Any]]
 
@@ -116,6 +118,86 @@ def test_an_observed_silence_with_a_result_that_waits_says_so() -> None:
     assert last.lines[-1].endswith(
         "an answer or a result waits since 8.50 s, the model was not asked"
     )
+
+
+class AskName(AgentTask[str]):
+    """A task that ends when the user has said a name."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask for the name.")
+
+    async def on_enter(self) -> None:
+        await self.session.say("What is your name?")
+
+    @function_tool
+    async def record(self, name: str) -> Any:
+        """Record the name."""
+        return complete(self, name)
+
+
+class Clerk(Agent):
+    """An agent with a tool that awaits a task, and one that nobody may interrupt."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    @function_tool
+    async def book(self, context: RunContext) -> str:
+        """Book a table."""
+        return f"booked for {await AskName()}"
+
+    @function_tool
+    async def search(self, context: RunContext) -> str:
+        """Search."""
+        await asyncio.sleep(3.0)
+        return "found"
+
+    @function_tool
+    async def pay(self, context: RunContext) -> str:
+        """Pay."""
+        context.disallow_interruptions()
+        await asyncio.sleep(1.0)
+        return "paid"
+
+
+def test_a_turn_in_a_task_that_a_tool_awaits_is_decided_in_the_same_way() -> None:
+    """The task has the floor: its turns do not wait for the tool that awaits it."""
+    model = ScriptedLLM(
+        {"a table": Reply(calls=Call("book")), "Ann": Reply(calls=Call("record", {"name": "Ann"}))},
+        {"book": "Your table is booked."},
+    )
+    user = ScriptedUser().says("a table", at=1.0).says("Ann", at=5.0)
+    assert otherwise_on_stage(user, model) == []
+
+
+def test_a_reply_that_nobody_may_interrupt_any_more_is_decided_in_the_same_way() -> None:
+    """LiveKit has no event for `RunContext.disallow_interruptions`. Over the user it begins."""
+    model = ScriptedLLM({"pay": Reply("I pay now.", calls=Call("pay"))}, {"pay": "It is paid."})
+    user = ScriptedUser().says("pay", at=1.0).says("stop that", at=3.05, duration=1.0)
+    assert otherwise_on_stage(user, model) == []
+
+
+@pytest.mark.parametrize("tool", ["pay", "search"])
+def test_a_reply_that_was_heard_is_not_due_any_more(tool: str) -> None:
+    """A turn that waited for a tool is answered; the silence after that has no other cause."""
+    model = ScriptedLLM({tool: Reply("I do it now.", calls=Call(tool)), "time": "It is noon."})
+    user = ScriptedUser().says(tool, at=1.0).says("the time", at=2.0)
+    stage = on_stage(user, model)
+    last = explain(stage.session.turn.journal.read())[-1]  # type: ignore[attr-defined]
+    assert last.cause == "nothing_asked", last.lines
+
+
+def on_stage(user: ScriptedUser, model: ScriptedLLM) -> Stage:
+    """A conversation with the clerk, observed."""
+    stage = Stage(observed, user=user, llm=model, agent=Clerk)
+    assert stage.run(15.0).errors == []
+    return stage
+
+
+def otherwise_on_stage(user: ScriptedUser, model: ScriptedLLM) -> list[str]:
+    """What the flow would have decided otherwise in it."""
+    notes = on_stage(user, model).session.turn.journal.notes("otherwise")  # type: ignore[attr-defined]
+    return [f"{note.t:.2f} {note.data['did']}: {note.data['decided']}" for note in notes]
 
 
 @pytest.mark.parametrize("failing", [s for s in SCENARIOS if s.failure == "A"], ids=lambda s: s.id)
