@@ -126,6 +126,24 @@ RIGHT = {
         {1: Job(6.0)},
         switches=frozenset({"barge_in", "noise"}),
     ),
+    "nobody hears the reply to a call, because the user asks for a hold": Script(
+        "",
+        (
+            Sound(0.5, 0.6, 2, calls=(1,), answer=6, ttft=1.5),
+            Sound(2.9, 0.6, 2, phrase="one moment"),
+        ),
+        {1: Job(6.0)},
+        switches=frozenset({"barge_in", "hold"}),
+        keys=Keys(hold=3.0),
+    ),
+    "a realtime model hears the end of each of two noises later than a VAD": Script(
+        "",
+        (Sound(0.5, 0.6, 2, calls=(1,), answer=3), Sound(5.0, 1.5), Sound(6.9, 0.3)),
+        {1: Job(3.0)},
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+    ),
 }
 
 

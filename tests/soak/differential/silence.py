@@ -48,6 +48,9 @@ AFTER_NOISE, LATEST_WORDS = 2.0, 0.3
 """Seconds, once: a sound may have been words, and words may still come. The first are those at the
 pace `normal`."""
 
+BY_MODEL = 0.3
+"""How many seconds after the VAD a realtime model that detects turns reports the end of a sound."""
+
 MOVE = 1.0
 """Seconds for each move of the application, and for a handoff."""
 
@@ -186,7 +189,8 @@ def endpointing(script: Script, sound: Sound) -> float:
 
 
 def _after_noise(script: Script) -> float:
-    return times(script.keys.pace, AFTER_NOISE) + LATEST_WORDS
+    by_model = BY_MODEL if script.model == "server" else 0.0
+    return times(script.keys.pace, AFTER_NOISE) + LATEST_WORDS + by_model
 
 
 def _due(script: Script, sound: Sound) -> float:
@@ -279,12 +283,14 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     yield from played.hooks
     for request in played.outcome.requests:
         yield request.at, (script.end if request.ended is None else request.ended) + 0.15
+    away = [*holds(played)]
     for run in played.runs:
-        if about == "result" or _holds(
-            script, run
-        ):  # a result waits for the calls beside it, and later ones
-            yield run.start, script.end if run.end is None else run.end
-    yield from holds(played)
+        over = script.end if run.end is None else run.end
+        if about == "result" or _holds(script, run):  # it waits for calls beside it, and later ones
+            yield run.start, over
+        # the user has interrupted the reply that has made the call: its result is the answer
+        yield from ((run.start, over) for start, back in away if run.start < back and start < over)
+    yield from away
     for question in questions(played):
         yield question.start, question.over
     yield from _handing_over(played)
