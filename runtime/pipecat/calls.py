@@ -144,7 +144,10 @@ class PipecatCalls(Calls):
 
         return run
 
-    # -- calls whose handler is not wrapped
+    def given_up(self, call: OpenCall) -> None:
+        """Pipecat has cancelled the handler: `cancel_passes` follows, and says what for."""
+
+    # -- calls whose handler is not wrapped, and calls that Pipecat cancels
 
     def runs(self, frame: FunctionCallInProgressFrame) -> None:
         """Pipecat runs the handler of a call."""
@@ -164,17 +167,18 @@ class PipecatCalls(Calls):
         await self._deliver(call, frame, "result")
 
     async def cancel_passes(self, frame: FunctionCallCancelFrame) -> Frame:
-        """Pipecat has cancelled a call: with the speech that has made it, or after its timeout.
+        """Pipecat has cancelled a call: with the speech that has made it, after its timeout, or
+        because the model or the application wants it.
 
         Returns:
             What to pass on: after a timeout a result, since Pipecat would not tell the model if the
             user makes a noise at that moment.
         """
         call = self.open.get(frame.tool_call_id)
-        if call is None or call.of is None or call.of.params is not None:
+        if call is None or call.of is None:
             return frame
         if not frame.run_llm:
-            self.given_up(call)
+            super().given_up(call)
             return frame
         result = FunctionCallResultFrame(
             call.name, call.id, json.loads(call.arguments), TIMED_OUT, run_llm=True

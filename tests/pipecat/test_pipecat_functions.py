@@ -124,9 +124,10 @@ def test_an_objection_comes_before_the_effect(source: Source) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("everywhere", [False, True], ids=["of the function", "of the service"])
 @pytest.mark.parametrize("noise", [False, True])
 def test_a_call_that_takes_too_long_is_cancelled_and_the_model_is_told(
-    source: Source, noise: bool
+    source: Source, noise: bool, everywhere: bool
 ) -> None:
     async def script(stage: Stage) -> None:
         await stage.says("hello there")
@@ -135,13 +136,16 @@ def test_a_call_that_takes_too_long_is_cancelled_and_the_model_is_told(
             await stage.coughs(2.0)
 
     def model(messages: Messages) -> Says:
-        if shows(messages, "cancelled"):
+        if shows(messages, "cancelled") or shows(messages, "CANCELLED"):
             return Says("It took too long.")
         return Says(calls=(("look_up", {}),))
 
-    tools = {"look_up": Tool(60.0, options={"timeout_secs": 5.0})}
-    stage = Stage(model, tools, source=source).play(script)
+    tools = {"look_up": Tool(60.0, options={} if everywhere else {"timeout_secs": 5.0})}
+    llm = {"function_call_timeout_secs": 5.0} if everywhere else {}
+    stage = Stage(model, tools, source=source, llm=llm).play(script)
     assert (stage.heard, stage.cancelled) == ("It took too long.", ["look_up"])
+    assert stage.governor is not None
+    assert [(call.state, call.gave) for call in stage.governor.ledger] == [("closed", "cancelled")]
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -171,6 +175,30 @@ def test_a_call_is_in_the_ledger_and_a_crash_is_recovered_from(
     assert [call.name for call in first.governor.ledger] == ["book"]
     assert stage().play(waits, seconds=20.0).heard == "At seven."
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize("source", SOURCES[1:])
+def test_the_model_may_cancel_a_call_if_the_function_allows_it(source: Source) -> None:
+    def model(messages: Messages) -> Says:
+        if shows(messages, '"cancelled"'):
+            return Says("I have stopped it.")
+        if "stop it" in str(messages[-1].get("content")):
+            return Says(calls=(("cancel_look_up", {}),))
+        if shows(messages, "running"):
+            return Says("It runs.")
+        return Says(calls=(("look_up", {}),))
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello there")
+        await stage.until(6.0)
+        await stage.says("please stop it")
+
+    options = {"cancellable_by_llm": True, "cancel_on_interruption": False}
+    stage = Stage(model, {"look_up": Tool(60.0, options=options)}, source=source)
+    assert stage.play(script).heard == "I have stopped it."
+    assert stage.cancelled == ["look_up"]
+    assert stage.governor is not None
+    assert [call.gave for call in stage.governor.ledger] == ["cancelled"]
 
 
 def test_a_function_that_the_application_takes_away_is_no_longer_called() -> None:
