@@ -15,7 +15,7 @@ from turnfsm.runtime.turn import TurnRuntime
 from .classifying import Classifiers, Transcript
 from .confirming import Confirming
 from .floor import Floor
-from .ports import Output, Session, Setup, Speech
+from .ports import Output, Session, Speech
 from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
@@ -208,14 +208,17 @@ class HostFacts:
         agent = self._session.activity
         if agent is None or agent.phase in ("leaving", "greeting") or agent.endpointing:
             return True
-        return self._speeches.comes_first(agent) or self._too_few_words(agent.setup)
+        held = agent.setup.has_stt and not agent.setup.manual_turns
+        first = self._speeches.comes_first(agent)
+        return first or (held and self.too_few_words(self._turns.with_deferred("")))
 
-    def _too_few_words(self, setup: Setup) -> bool:
+    def too_few_words(self, text: str) -> bool:
+        """A turn with this text has too few words to interrupt what the agent says
+        (`min_words`)."""
         step, least = self._floor.step, self._session.settings.min_words
-        if step is None or not setup.has_stt or setup.manual_turns:
+        if step is None or not step.speech.interruptible or step.speech.interrupted:
             return False
-        goes_on = step.speech.interruptible and not step.speech.interrupted
-        return goes_on and len(words_of(self._turns.with_deferred(""))) < least
+        return len(words_of(text)) < least
 
     def answer_pending(self) -> bool:
         """A transcript may still arrive, or a realtime model may answer by itself. If neither

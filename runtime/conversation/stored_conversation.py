@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from turnfsm.runtime.store.past import KEPT
+from turnfsm.runtime.store.keeping import Keeping
+from turnfsm.runtime.store.past import KEPT, Past
 
 from .conductor import Conductor
 
@@ -44,18 +45,24 @@ class StoredConversation:
     """Collects what has changed in a session's conversation since the last write.
 
     Args:
-        begun: The user has heard or said something with an earlier worker.
-        words: The text of the conversation may be stored.
+        keeping: Writes it from now on.
+        past: The conversation with an earlier worker.
     """
 
     def __init__(
-        self, conversation: Conversation, conductor: Conductor, *, begun: bool, words: bool
+        self,
+        conversation: Conversation,
+        conductor: Conductor,
+        keeping: Keeping,
+        past: Past | None,
     ) -> None:
         self._conversation, self._conductor = conversation, conductor
-        self._begun, self._words = begun, words
+        self._begun = past is not None and past.begun
+        self._words = keeping.stores_text
         self._shown: dict[str, None] = {}  # as the next worker reads it
         self._agent: str | None = None
         self._turns: Json = {}
+        keeping.begin(conductor.turn.journal, self.gather)
 
     def gather(self) -> Iterator[Json]:
         """What has changed since the last write."""

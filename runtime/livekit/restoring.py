@@ -60,13 +60,8 @@ async def take_up(
     if past is not None:
         await _restore(past, session, agent, conversation, keeping)
         options = await begin_with(agent, options, conversation)
-    kept = StoredConversation(
-        StoredItems(session, agent, conversation, given),
-        session._conductor,
-        begun=past is not None and past.begun,
-        words=keeping.stores_text,
-    )
-    keeping.begin(session.turn.journal, kept.gather)
+    items = StoredItems(session, agent, conversation, given)
+    StoredConversation(items, session._conductor, keeping, past)
     return options
 
 

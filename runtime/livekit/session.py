@@ -182,7 +182,6 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             self._sinks += (shown.feed(self._flow, self._sinks),)
         self.ledger = Ledger()
         self._keeping = Keeping(store, session_id, self.taken) if store is not None else None
-        self._past: Past | None = None
         self._begin()
 
     @property
@@ -311,9 +310,9 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued.
         """
-        if self._keeping is not None and not self._keeping.acquired:
-            self._past = await self._keeping.acquire(self._flow, read_calls)
-        return self._past
+        if self._keeping is None:
+            return None
+        return await self._keeping.acquire(self._flow, read_calls)
 
     @property
     def epoch(self) -> int:

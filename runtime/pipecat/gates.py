@@ -38,7 +38,7 @@ from .output import Tap
 from .session import PipecatSession
 from .sources import check_parts
 
-__all__ = ["AskGate", "HeardGate", "ModelGate", "TailGate"]
+__all__ = ["AskGate", "Gate", "HeardGate", "ModelGate", "TailGate"]
 
 DOWN = FrameDirection.DOWNSTREAM
 

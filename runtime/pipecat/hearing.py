@@ -245,9 +245,8 @@ class Hearing:
         """The turn is complete. Whether it stays open, as it has too few words to interrupt what
         the agent says (`min_words`): then it is deferred, or becomes part of what the user says
         next."""
-        step, conductor = self._conductor.floor.step, self._conductor
-        goes_on = step is not None and step.speech.interruptible and not step.speech.interrupted
-        if not (self.has_turn and goes_on and self._said < (self.tuning.min_words or 0)):
+        conductor = self._conductor
+        if not (self.has_turn and conductor.host.too_few_words(self.uncommitted)):
             return False
         if conductor.commits.defers_short_turn(OWNER, Turn(self.uncommitted)):
             self._take_words()

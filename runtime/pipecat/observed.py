@@ -19,6 +19,7 @@ from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.observe.following import FollowedTurn, Following
 
 from .frame_recorder import FrameEvents
+from .gates import Gate
 
 __all__ = ["ObservingGovernor", "observing_governor"]
 
@@ -88,7 +89,7 @@ def observing_governor(*args: Any, **options: Any) -> ObservingGovernor:
     return ObservingGovernor(*args, **{n: v for n, v in options.items() if n not in _TO_GOVERN})
 
 
-class _Observed(FrameProcessor):
+class _Observed(Gate):
     """Adds the observer to the pipeline that it is in."""
 
     def __init__(self, following: Following) -> None:
@@ -100,8 +101,3 @@ class _Observed(FrameProcessor):
         await super().setup(setup)
         self._following.turn.start()
         setup.pipeline_worker.add_observer(FrameEvents(self._following.take))
-
-    async def process_frame(self, frame: Any, direction: Any) -> None:
-        """As `FrameProcessor.process_frame`."""
-        await super().process_frame(frame, direction)
-        await self.push_frame(frame, direction)

@@ -80,7 +80,6 @@ class PipecatSession(PipecatBackchannels):
         )
         self.conductor.govern(self.turn)
         self.keeping = Keeping(store, session_id, self.taken) if store is not None else None
-        self._past: Past | None = None
 
     async def restore(self) -> Past | None:
         """Take over the conversation from the previous worker.
@@ -88,9 +87,9 @@ class PipecatSession(PipecatBackchannels):
         Raises:
             StoreError: The store cannot be used, or the conversation cannot be continued.
         """
-        if self.keeping is not None and not self.keeping.acquired:
-            self._past = await self.keeping.acquire(self.turn.flow, read_calls)
-        return self._past
+        if self.keeping is None:
+            return None
+        return await self.keeping.acquire(self.turn.flow, read_calls)
 
     async def take_up(self) -> None:
         """The pipeline is about to start: continue where the previous worker stopped.
@@ -109,13 +108,8 @@ class PipecatSession(PipecatBackchannels):
         if past is not None:
             await self._restore(past, keeping)
         agent.begin(keeping.epoch)
-        kept = StoredConversation(
-            StoredMessages(agent, self.hearing, given),
-            self.conductor,
-            begun=past is not None and past.begun,
-            words=keeping.stores_text,
-        )
-        keeping.begin(self.turn.journal, kept.gather)
+        messages = StoredMessages(agent, self.hearing, given)
+        StoredConversation(messages, self.conductor, keeping, past)
 
     async def _restore(self, past: Past, keeping: Keeping) -> None:
         agent, tools = self.agent, self.agent.calls.tools

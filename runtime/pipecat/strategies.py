@@ -164,23 +164,16 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         if speculation is not None:
             if self._hearing.may_speculate():
                 await self.trigger_user_turn_inference_triggered(speculation=speculation)
-        elif self._hearing.value_due:
-            self._ends.end_later()
-        elif self._hearing.leaves_open():
-            return
-        elif self._hearing.has_turn and await self._ends.ears.commit():
+        elif await self._ends.commits():
             await self.trigger_user_turn_inference_triggered()
 
     async def _withdrawn(self, inner: Any) -> None:
         await self.trigger_user_turn_speculation_cancelled()
 
     async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
-        if self._hearing.value_due:
-            self._ends.end_later()
+        taken = await self._ends.commits()
+        if taken is None:
             return
-        if self._hearing.leaves_open():
-            return
-        taken = self._hearing.has_turn and await self._ends.ears.commit()
         asked = params.confirms_speculation and self._agent.speculation.pending
         if asked and not taken:
             await self.trigger_user_turn_speculation_cancelled()
@@ -244,11 +237,19 @@ class Ends(BaseUserTurnStopStrategy):
                 return ProcessFrameResult.STOP
         return ProcessFrameResult.CONTINUE
 
-    def end_later(self) -> None:
-        """End the turn when the rest of the expected value has not come in time. If it comes,
-        another strategy, or this one, ends the turn."""
-        if self._later is None or self._later.done():
-            self._later = self.create_task(self._end_without_the_rest())
+    async def commits(self) -> bool | None:
+        """The turn is complete. Whether its text may be answered now; None if the turn stays open.
+
+        If a part of the expected value is missing, it ends when the rest has not come in time. If
+        the rest comes, another strategy, or this one, ends the turn.
+        """
+        if self._hearing.value_due:
+            if self._later is None or self._later.done():
+                self._later = self.create_task(self._end_without_the_rest())
+            return None
+        if self._hearing.leaves_open():
+            return None
+        return self._hearing.has_turn and await self.ears.commit()
 
     async def _end_without_the_rest(self) -> None:
         await self._until(lambda: not self._hearing.value_due)
@@ -273,11 +274,7 @@ class Ends(BaseUserTurnStopStrategy):
                     return  # the strategy has ended the turn
 
     async def _end(self) -> None:
-        if self._hearing.leaves_open():
-            return
-        if self._hearing.has_turn:
-            await self.ears.commit()
-        if not self._hearing.turn_waits:
+        if await self.commits() is not None and not self._hearing.turn_waits:
             asks = self._hearing.close_turn()
             await self.trigger_user_turn_finalized(confirms_speculation=not asks)
 

@@ -73,6 +73,7 @@ class Keeping:
         self._committer: Committer | None = None
         self._keeper: Keeper | None = None
         self._unkept_end = False
+        self._past: Past | None = None
 
     @property
     def epoch(self) -> int:
@@ -92,7 +93,7 @@ class Keeping:
     # -- the life of a session
 
     async def acquire(self, flow: Flow, calls: Callable[[Journal], object]) -> Past | None:
-        """Take over the session, which continues under this flow.
+        """Take over the session, which continues under this flow. Only the first time counts.
 
         Args:
             flow: The flow.
@@ -105,6 +106,8 @@ class Keeping:
             StoreError: The store cannot be used, or the session cannot be continued. Then the
                 worker that has it keeps it.
         """
+        if self.acquired:
+            return self._past
         key = repr(self._store), self.session_id
         other = _in_use.get(key)
         if other is not None and other is not self and other.acquired:
@@ -116,18 +119,16 @@ class Keeping:
         self._flow = StoredFlow.of(flow, rules_of(flow))
         self._committer = Committer(self._store)
         self._keeper = Keeper(self._committer, self.session_id, self._redact, self._failed)
-        past: Past | None = None
 
         def read(acquired: Acquired) -> None:
-            nonlocal past
-            past = read_past(acquired, flow, calls)
+            self._past = read_past(acquired, flow, calls)
 
         try:
             await self._keeper.acquire(START_LIMIT, read)
         except BaseException:
             await self._let_go()
             raise
-        return past
+        return self._past
 
     def begin(
         self, journal: LiveJournal, gather: Callable[[], Iterable[Mapping[str, Any]]]
