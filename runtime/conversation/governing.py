@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from turnfsm.fsm import Flow, HostError, load_flow
+from turnfsm.fsm import Flow, HostError
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.proof import Proof, require_proof
@@ -14,7 +14,7 @@ from turnfsm.runtime.turn import TurnRuntime
 from .conductor import Conductor
 from .custom import CustomHost
 from .ports import Session
-from .vocabulary import check_vocabulary
+from .vocabulary import flow_for
 
 __all__ = ["govern"]
 
@@ -47,8 +47,7 @@ def govern(
         HostError: It lacks names that a conversation needs, or one of its own actions has no
             method.
     """
-    made = flow if isinstance(flow, Flow) else load_flow(flow)
-    check_vocabulary(made, f"a {type(session).__name__}")
+    made = flow_for(flow, f"a {type(session).__name__}")
     if any(action.backchannel for action in made.actions.values()):
         raise HostError(
             f"flow {made.name!r} has 'backchannels', and only TurnSession and TurnGovernor play "

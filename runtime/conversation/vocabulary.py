@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from turnfsm.fsm import Flow, HostError
+from pathlib import Path
+
+from turnfsm.fsm import Flow, HostError, load_flow
 from turnfsm.fsm.memo import once_for_each_flow
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "TRIGGERS",
     "actions_used",
     "check_vocabulary",
+    "flow_for",
 ]
 
 TRIGGERS = (
@@ -67,6 +70,22 @@ def check_vocabulary(flow: Flow, what: str) -> None:
             f"flow {flow.name!r} cannot govern {what}: it lacks the {', '.join(lacks[:_MOST])}"
             f"{more}; write 'extends: turn', which has them all"
         )
+
+
+def flow_for(flow: Flow | str | Path, what: str) -> Flow:
+    """The flow that is given, which has all names that a conversation needs.
+
+    Args:
+        flow: A flow, the name of a shipped one, or a path.
+        what: As for `check_vocabulary`.
+
+    Raises:
+        FlowError: The flow cannot be used.
+        HostError: As `check_vocabulary`.
+    """
+    flow = flow if isinstance(flow, Flow) else load_flow(flow)
+    check_vocabulary(flow, what)
+    return flow
 
 
 @once_for_each_flow

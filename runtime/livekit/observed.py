@@ -9,9 +9,9 @@ from typing import Any
 from livekit.agents import Agent
 from livekit.agents.voice.agent_session import Userdata_T
 
-from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm import Flow
 from turnfsm.runtime.arguments import check_sinks
-from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.observe.following import FollowedTurn, Following
@@ -42,8 +42,7 @@ class ObservedSession(AgentSession[Userdata_T]):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_vocabulary(flow, "a TurnSession")
+        flow = flow_for(flow, "a TurnSession")
         seconds = Seconds.of(flow, limits, timers)
         resumes_after = self.options.interruption["false_interruption_timeout"]
         self._timers = seconds.turn(options, resumes_after)

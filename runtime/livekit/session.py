@@ -17,7 +17,7 @@ from livekit.agents.voice.agent_session import Run_T, Userdata_T
 from livekit.agents.voice.events import EventTypes
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
-from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Closed
 from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.arguments import check_keywords, check_sinks
@@ -26,7 +26,7 @@ from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
 from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.conversation.session_turn import SessionTurn
-from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit.stock import AgentSession
@@ -158,8 +158,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         self._turn: SessionTurn
         self._life: SessionLifecycle
         self._custom: CustomHost
-        self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_vocabulary(self._flow, "a TurnSession")
+        self._flow = flow_for(flow, "a TurnSession")
         self._unproved = require_proof(self._flow, proof)
         self.load_backchannels(self._flow)
         self._actions = actions

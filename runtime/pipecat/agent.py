@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,8 @@ from pipecat.frames.frames import (
     TTSStartedFrame,
     TTSStoppedFrame,
 )
-from pipecat.processors.aggregators.llm_context import LLMContext, is_given
+from pipecat.processors.aggregators.llm_context import LLMContext
 
-from turnfsm.fsm.expect import Schema
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import ReplyText
 from turnfsm.fsm.sound import Sound
@@ -212,15 +211,6 @@ class PipecatAgent(Host):
         """Do nothing: Pipecat itself adds the cancellation to the context."""
         self.conductor.tools.late_result(Result(call, empty=True))
 
-    def parameters_of(self, tool: str) -> Mapping[str, Schema] | None:
-        """The JSON schemas of a tool's parameters, by name; None if there is no such tool."""
-        tools = self.context.tools
-        for schema in tools.standard_tools if is_given(tools) else ():
-            if schema.name == tool:
-                properties: Mapping[str, Schema] = schema.properties
-                return properties
-        return None
-
     def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
         """Publish the agent state."""
         old = self.agent_state
@@ -272,12 +262,14 @@ class PipecatAgent(Host):
 
     def text_received(self, text: str) -> None:
         """The model has produced text."""
-        if (step := self.step) is not None and self._worded != step.id:
+        self.tokens_received()
+        if (step := self.step) is None:
+            return
+        if self._worded != step.id:
             self._worded = step.id
             self.conductor.record(ReplyText(step.speech.id))
-        self.tokens_received()
-        if self.step is not None and self.conductor.speech.needs_text:
-            self.conductor.floor.text_received(self.step.speech, text)
+        if self.conductor.speech.needs_text:
+            self.conductor.floor.text_received(step.speech, text)
 
     @property
     def asked_for(self) -> Reply | None:

@@ -4,6 +4,7 @@ of a context."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from functools import update_wrapper
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +16,12 @@ from pipecat.processors.aggregators.llm_context import LLMContext, is_given
 from pipecat.services.llm_service import FunctionCallParams, LLMService
 
 from turnfsm.fsm import Flow, HostError
+from turnfsm.fsm.expect import Schema
 from turnfsm.runtime.conversation.policies import check_arguments, check_names, on_interruption
 
 from .calls import Handler, PipecatCalls
 
-__all__ = ["Functions"]
+__all__ = ["Functions", "parameters_of"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -82,6 +84,9 @@ class Functions:
             HostError: The user is asked before a function runs, which does not wait for a yes.
         """
         self._models.append(llm)
+        self._check_confirmed()
+
+    def _check_confirmed(self) -> None:
         for name in self._flow.tools.confirm:
             if self._escapes(name):
                 raise HostError(
@@ -99,9 +104,8 @@ class Functions:
                 function does not have.
             HostError: As `check_model`.
         """
-        for llm in self._models[:]:
-            self.check_model(llm)
-        schemas = context.tools.standard_tools if is_given(context.tools) else []
+        self._check_confirmed()
+        schemas = _schemas(context)
         for one in schemas:
             check_arguments(self._flow, one.name, one.properties)
             if self._escapes(one.name):
@@ -143,6 +147,16 @@ class Functions:
             self._advertised[schema.name] = own, governed
         rest = schema.properties, schema.required
         return FunctionSchema(schema.name, schema.description, *rest, handler=governed)
+
+
+def parameters_of(context: LLMContext, tool: str) -> Mapping[str, Schema] | None:
+    """The JSON schemas of a function's parameters, by name; None if there is no such function."""
+    schemas: dict[str, Mapping[str, Schema]] = {s.name: s.properties for s in _schemas(context)}
+    return schemas.get(tool)
+
+
+def _schemas(context: LLMContext) -> Sequence[FunctionSchema]:
+    return context.tools.standard_tools if is_given(context.tools) else ()
 
 
 def _handler(direct: DirectFunctionWrapper) -> Handler:

@@ -19,11 +19,11 @@ from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
-from turnfsm.fsm import Flow, TurnfsmError, load_flow
+from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
 from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.conversation.session_turn import SessionTurn
-from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.proof import Proof, require_proof
@@ -121,8 +121,7 @@ class TurnGovernor:
         session_id: str | None = None,
         observe: bool = False,
     ) -> None:
-        self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_vocabulary(self._flow, "a Pipecat pipeline")
+        self._flow = flow_for(flow, "a Pipecat pipeline")
         require_proof(self._flow, proof)
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
         self._tap = Tap()

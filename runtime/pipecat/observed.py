@@ -12,9 +12,9 @@ from pipecat.processors.frame_processor import FrameProcessor, FrameProcessorSet
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.transports.base_transport import TransportParams
 
-from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm import Flow
 from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
-from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.observe.following import FollowedTurn, Following
 
@@ -46,8 +46,7 @@ class ObservingGovernor:
         limits: str | None = None,
         sinks: Iterable[Sink] = (),
     ) -> None:
-        flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_vocabulary(flow, "a Pipecat pipeline")
+        flow = flow_for(flow, "a Pipecat pipeline")
         limited = check_limits(flow, limits if limits is not None else flow.limits)
         seconds = {**limited, **check_timers(flow, timers)}
         self._following = Following(flow, seconds, check_sinks(sinks))

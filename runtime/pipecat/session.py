@@ -25,6 +25,7 @@ from turnfsm.runtime.store.protocol import SessionTaken, Store
 
 from .agent import AgentStateChanged, PipecatAgent
 from .backchannels import PipecatBackchannels
+from .functions import parameters_of
 from .hearing import OWNER, Hearing
 from .output import Tap
 from .stored_messages import StoredMessages, restore_messages, turn_of
@@ -74,7 +75,7 @@ class PipecatSession(PipecatBackchannels):
             flow,
             host,
             self.conductor.expecting,
-            self.agent.parameters_of,
+            lambda tool: parameters_of(self.agent.context, tool),
             timers=timers,
             sinks=sinks,
         )
