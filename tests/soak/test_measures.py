@@ -144,6 +144,18 @@ RIGHT = {
         model="server",
         detection="realtime_llm",
     ),
+    "words that come too late for their commit are said with a yes": Script(
+        "",
+        (
+            Sound(0.5, 1.2, 4, stt_delay=1.5, interims="revised", calls=(1,), answer=0),
+            Sound(5.0, 0.6, 2, stt_delay=0.05, phrase="yes please"),
+        ),
+        {1: Job(0.5)},
+        moves=(Move(2.1, "commit"), Move(6.0, "commit")),
+        switches=frozenset({"manual", "confirm"}),
+        keys=Keys(confirm=frozenset({1}), confirm_wait=6.0),
+        detection="manual",
+    ),
 }
 
 

@@ -140,8 +140,11 @@ def _agreed(played: Played, one: Question) -> bool:
     quiet &= not any(end <= heard.start < yes.at for heard in played.outcome.heard)
     quiet &= not any(one.start - 1.0 <= at <= over for at in moved)
     in_time = end + 0.1 <= yes.at <= end + script.keys.confirm_wait - 1.0
-    committed = script.detection != "manual" or bool(commits(script, yes))
-    return quiet and in_time and committed and not may_be_lost(played, yes)
+    earlier = [sound for _, sound in script.sentences() if sound.at < yes.at][-1:]
+    if script.detection == "manual":  # what comes too late for its commit is said with the yes
+        before = (min(commits(script, sound), default=script.end) for sound in earlier)
+        quiet &= bool(commits(script, yes)) and all(at < yes.at for at in before)
+    return quiet and in_time and not may_be_lost(played, yes)
 
 
 def _undone(played: Played) -> Iterator[str]:
