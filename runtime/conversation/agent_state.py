@@ -33,6 +33,7 @@ class AgentState:
         self._published = "initializing"
         self._settling = False  # interrupted, but the new state is not published yet
         self._asked = False  # a request to the model or a tool call is running
+        self._asked_meanwhile = False  # one that has begun while something else was heard
         self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
@@ -48,7 +49,8 @@ class AgentState:
         self._ready = True
         told = published == "listening" or (published == "thinking" and not self._waits_after(step))
         if published in ("thinking", "listening"):
-            self._asked = published == "thinking"
+            self._asked = published == "thinking" or self._asked_meanwhile
+            self._asked_meanwhile = published == "thinking" and self._declared() == "speaking"
         self.project(publish, told=told)
 
     def project(self, publish: Publish | None = None, *, told: bool = False) -> None:

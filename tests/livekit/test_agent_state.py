@@ -116,6 +116,19 @@ def test_states_and_the_order_of_events_are_those_of_stock(name: str) -> None:
     assert ours == stock
 
 
+def test_a_model_that_works_on_after_a_text_of_the_application_is_thinking() -> None:
+    """The result comes while the text is heard; the reply to it is requested, and comes later."""
+    stage = _calls("", "slow")(TurnSession)
+    stage.at(2.6, lambda stage: stage.session.say("One moment please."))
+    outcome = stage.run(12.0)
+    said = outcome.heard_saying("One moment")
+    answer = outcome.heard[-1]
+    assert said is not None
+    assert answer.start - said.end > 0.1
+    between = [state for t, state in outcome.agent_states if said.end <= t < answer.start]
+    assert between == ["thinking"], outcome.timeline()
+
+
 @pytest.mark.parametrize("at", [3.6, 4.0, 4.2, 4.4])
 @pytest.mark.parametrize("awaited", [False, True])
 def test_a_filler_ends_with_its_turn(awaited: bool, at: float) -> None:
