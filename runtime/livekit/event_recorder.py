@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +26,8 @@ _LOOK_EVERY = 0.1
 _CLOSES_IN = 30.0
 """Seconds that a close may take."""
 
+
+logger = logging.getLogger("turnfsm")
 
 Take = Callable[[float, str, Mapping[str, Any]], None]
 """Takes an event: the seconds since the beginning, its name and its fields, without the words of
@@ -225,5 +228,10 @@ class EventRecorder(SessionEvents):
     """
 
     def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
+        if session.agent_state != "initializing":
+            logger.warning(
+                "the session has started, so its first events are not recorded; make the "
+                "EventRecorder before session.start"
+            )
         began = {"livekit": LIVEKIT, "started_at": round(time.time(), 3)}
         super().__init__(session, EventFile(target, began).event)

@@ -393,3 +393,26 @@ def test_a_caller_who_changes_their_mind_pays_once() -> None:
     user = ScriptedUser().says("send Kim fifty", at=1.0).says("no sixty", at=4.0)
     outcome = play("flexible_clerk", user, 16.0, llm=ScriptedLLM(calls), tools=[transfer_money])
     assert done == [60], outcome.timeline()
+
+
+def test_the_music_of_the_page_plays_while_the_caller_is_away() -> None:
+    """From "hold on" until "I am back"."""
+    names: dict[str, Any] = {}
+    exec(re.search(r"```python\n(class HoldMusic.*?)```", PAGE, re.DOTALL)[1], names)  # type: ignore[index]
+    heard: list[tuple[str, float]] = []
+
+    class Player:
+        """Stands for LiveKit's player, which needs a room."""
+
+        def play(self, audio: str, *, loop: bool) -> Player:
+            heard.append((audio, round(stage.now, 1)))
+            return self
+
+        def stop(self) -> None:
+            heard.append(("stop", round(stage.now, 1)))
+
+    user = ScriptedUser().says("hold on please", at=1.0).says("I am back", at=9.0)
+    stage = stage_of("can_wait", user)
+    stage.at(0.1, lambda stage: names["HoldMusic"](stage.session, Player()))
+    run(stage, 14.0)
+    assert heard == [("music.ogg", 2.4), ("stop", 10.4)]

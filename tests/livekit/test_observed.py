@@ -300,3 +300,11 @@ def test_report_has_both_groups_side_by_side(
         "observed": 2,
     }
     assert groups["observed"]["response_latency"]["count"] == 4
+
+
+def test_a_recorder_that_comes_too_late_says_so() -> None:
+    """What happened before is lost: the first speech, and whether it is played."""
+    stage = Stage(AgentSession, user=ScriptedUser(), agent=Clerk)
+    stage.at(1.0, lambda stage: EventRecorder(stage.session, io.StringIO()))
+    warnings = [text for _, text in stage.run(3.0).warnings]
+    assert any("make the EventRecorder before session.start" in text for text in warnings)
