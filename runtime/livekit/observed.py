@@ -10,12 +10,11 @@ from livekit.agents import Agent
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.observe.following import FollowedTurn, Following
-from turnfsm.runtime.view.live import LiveView, view_of
+from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .event_recorder import SessionEvents
 from .seconds import Seconds
@@ -46,10 +45,7 @@ class ObservedSession(AgentSession[Userdata_T]):
         seconds = Seconds.of(flow, limits, timers)
         resumes_after = self.options.interruption["false_interruption_timeout"]
         self._timers = seconds.turn(options, resumes_after)
-        sinks = check_sinks(sinks)
-        if shown := view_of(view):
-            sinks += (shown.feed(flow, sinks),)
-        following = Following(flow, self._timers, sinks)
+        following = Following(flow, self._timers, sinks_of(flow, sinks, view))
         self._turn = following.turn
         SessionEvents(self, following.take)
 

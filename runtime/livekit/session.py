@@ -20,7 +20,7 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Closed
 from turnfsm.fsm.load import load_shipped
-from turnfsm.runtime.arguments import check_keywords, check_sinks
+from turnfsm.runtime.arguments import check_keywords
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
@@ -36,7 +36,7 @@ from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
-from turnfsm.runtime.view.live import LiveView, view_of
+from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .backchannels import Backchannels
 from .button import Button
@@ -176,9 +176,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         self._resumes_after = self.options.interruption["false_interruption_timeout"]
         self._seconds = Seconds.of(self._flow, limits, timers)
         self._timers = self._seconds.turn(options, self._resumes_after)
-        self._sinks = check_sinks(sinks)
-        if shown := view_of(view):
-            self._sinks += (shown.feed(self._flow, self._sinks),)
+        self._sinks = sinks_of(self._flow, sinks, view)
         self.ledger = Ledger()
         self._keeping = Keeping(store, session_id, self.taken) if store is not None else None
         self._begin()

@@ -20,7 +20,7 @@ from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.fsm import Flow, TurnfsmError
-from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
+from turnfsm.runtime.arguments import check_limits, check_timers
 from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
@@ -29,6 +29,7 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import Store
+from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .agent import AgentStateChanged
 from .calls import Handler
@@ -75,9 +76,12 @@ class TurnGovernor:
         store: Where the conversation is saved, so that another worker can continue it: a path, the
             address of a database, or a store.
         session_id: The name under which the other worker finds it.
+        view: Show the conversation on a page in the browser while it runs. True means
+            http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
+            default the environment variable TURNFSM_VIEW decides.
         observe: Decide nothing: the pipeline stays as it is, and the flow follows its frames. The
             journal has the flow's decisions, and a note ``otherwise`` for what the flow has refused
-            or decided differently. Only `flow`, `timers`, `limits` and `sinks` count then.
+            or decided differently. Only `flow`, `timers`, `limits`, `sinks` and `view` count then.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
@@ -119,6 +123,7 @@ class TurnGovernor:
         on_report: Callable[[Report | AgentStateChanged], None] | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
+        view: LiveView | bool | str | None = None,
         observe: bool = False,
     ) -> None:
         self._flow = flow_for(flow, "a Pipecat pipeline")
@@ -135,7 +140,7 @@ class TurnGovernor:
             self._tap,
             self._take,
             actions=actions,
-            sinks=check_sinks(sinks),
+            sinks=sinks_of(self._flow, sinks, view),
             on_report=on_report,
             store=store,
             session_id=session_id,

@@ -13,10 +13,11 @@ from pipecat.services.llm_service import FunctionCallParams
 from pipecat.transports.base_transport import TransportParams
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
+from turnfsm.runtime.arguments import check_limits, check_timers
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.observe.following import FollowedTurn, Following
+from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .frame_recorder import FrameEvents
 from .gates import Gate
@@ -33,7 +34,7 @@ class ObservingGovernor:
     """What `TurnGovernor(observe=True)` makes: a governor that changes nothing.
 
     Args:
-        flow, timers, limits, sinks: As for `TurnGovernor`.
+        flow, timers, limits, sinks, view: As for `TurnGovernor`.
     """
 
     epoch = 0
@@ -45,11 +46,12 @@ class ObservingGovernor:
         timers: Mapping[str, float] | None = None,
         limits: str | None = None,
         sinks: Iterable[Sink] = (),
+        view: LiveView | bool | str | None = None,
     ) -> None:
         flow = flow_for(flow, "a Pipecat pipeline")
         limited = check_limits(flow, limits if limits is not None else flow.limits)
         seconds = {**limited, **check_timers(flow, timers)}
-        self._following = Following(flow, seconds, check_sinks(sinks))
+        self._following = Following(flow, seconds, sinks_of(flow, sinks, view))
 
     @property
     def turn(self) -> FollowedTurn:

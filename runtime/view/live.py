@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
+from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.journal import JsonlSink, Sink
 
 from .page import build_page
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
     from .hub import Feed  # it draws flows: imported when a session is shown
 
-__all__ = ["VARIABLE", "LiveView", "view_of"]
+__all__ = ["VARIABLE", "LiveView", "sinks_of", "view_of"]
 
 T = TypeVar("T")
 
 logger = logging.getLogger("turnfsm")
 
 VARIABLE = "TURNFSM_VIEW"
-"""The environment variable that shows every `TurnSession`: 1, a port, or host:port."""
+"""The environment variable that shows every session: 1, a port, or host:port."""
 
 _BEAT = 1.0
 """Seconds after which a viewer gets the time although nothing has happened."""
@@ -191,6 +192,24 @@ def view_of(view: LiveView | bool | str | None) -> LiveView | None:
                 return None
             logger.warning("turnfsm shows the sessions of this process at %s", _views[address].url)
         return _views[address]
+
+
+def sinks_of(
+    flow: Flow, sinks: Iterable[Sink], view: LiveView | bool | str | None
+) -> tuple[Sink, ...]:
+    """The sinks of a session, and one for the page that shows it.
+
+    Args:
+        flow: The flow of the session.
+        sinks: The argument of the application.
+        view: As for `view_of`.
+
+    Raises:
+        TurnfsmError: One of them is no sink, or `view` is none of what it may be.
+    """
+    checked = check_sinks(sinks)
+    shown = view_of(view)
+    return checked if shown is None else (*checked, shown.feed(flow, checked))
 
 
 _OFF = ("", "0", "false", "no", "off")
