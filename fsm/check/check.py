@@ -272,7 +272,9 @@ class _Check:
             outcome = judge(self.model, found, wait)
             if outcome.node is None:
                 key = (wait.builtin, wait.property)
-                self.worst[key] = "; ".join(filter(None, (self.worst.get(key), outcome.detail)))
+                known = self.worst.get(key, "")
+                if outcome.detail not in known:
+                    self.worst[key] = "; ".join(filter(None, (known, outcome.detail)))
             elif outcome.end is not None:
                 ends.setdefault(outcome.end, []).append((wait, outcome))
             else:
@@ -299,13 +301,13 @@ class _Check:
     def _bounds(self, found: Exploration) -> None:
         """The bounds that the flow declares."""
         delays = self._delays(found) if self.flow.bounds else ()
-        for name, detail, broken in unmet(self.flow, delays):
+        for name, detail, remedy in unmet(self.flow, delays):
             key = (False, name)
             self.worst[key] = detail
-            if broken:
+            if remedy:
                 most = "less" if name in AT_LEAST else "more"
                 message = f"{name}: it is {detail}, {most} than {self.flow.bounds[name]:g} s"
-                finding = self.source.at_key(("bounds", name), message, code=name)
+                finding = self.source.at_key(("bounds", name), message, remedy, code=name)
                 self.findings.append(finding)
                 self.failed.add(key)
 

@@ -130,8 +130,8 @@ def _starting(wait: Wait, mask: int, want: int) -> Wait:
     )
 
 
-def unmet(flow: Flow, times: Iterable[Delay]) -> Iterator[tuple[str, str, bool]]:
-    """Each declared bound: its name, the delay, and whether it is broken."""
+def unmet(flow: Flow, times: Iterable[Delay]) -> Iterator[tuple[str, str, str]]:
+    """Each declared bound: its name, the delay, and the remedy if it is broken."""
     known = {one.name: one for one in times}
     for name, seconds in flow.bounds.items():
         one = known.get(name) or Delay(name, inf if name in AT_LEAST else 0.0)
@@ -139,7 +139,9 @@ def unmet(flow: Flow, times: Iterable[Delay]) -> Iterator[tuple[str, str, bool]]
         detail = "no limit" if one.seconds == inf else f"{one.seconds:g} s"
         if one.timers and one.seconds < inf:
             detail = total(flow, one.timers)
-        yield name, detail, broken
+        change = "longer" if name in AT_LEAST else "shorter"
+        cause = ", ".join(dict.fromkeys(one.timers)) or "what ends this wait"
+        yield name, detail, f"make {cause} {change}, or change the bound" if broken else ""
 
 
 def worse(flow: Flow, source: Source, base: Flow, times: tuple[Delay, ...]) -> Iterator[Finding]:

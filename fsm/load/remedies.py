@@ -8,7 +8,7 @@ from typing import Any
 
 from turnfsm.fsm.errors import quoted
 
-__all__ = ["MOVED", "SYNONYMS", "mismatch_remedy"]
+__all__ = ["MOVED", "SYNONYMS", "VALUES", "mismatch_remedy"]
 
 
 def _words(table: Mapping[str, str]) -> dict[str, str]:
@@ -144,6 +144,24 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     "Always": {"when": "conditions holds then facts", "because": "why reason"},
     "LeadsTo": {"from": "source", "to": "dest", "within": "timer in", "because": "why"},
 }
+
+VALUES = _words(
+    {
+        "digits": "number int integer numbers pin",
+        "phone": "telephone tel mobile",
+        "email": "mail e-mail",
+        "amount": "money currency price",
+        "yes_no": "bool boolean yesno confirm",
+        "pattern": "regex regexp",
+        "open": "text string any none",
+        "brisk": "fast quick short",
+        "calm": "slow patient long",
+        "cancel": "abort stop kill",
+        "detach": "background continue",
+        "hold": "block protect uninterruptible",
+    }
+)
+"""Values that people write where only some are allowed, and what they mean there."""
 
 SYNONYMS = {kind: _words(table) for kind, table in _TABLES.items()}
 """Class of the flow to the names that people write there, and the keys that they mean."""

@@ -29,7 +29,7 @@ from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 
 from .meant import as_entry, as_field, belongs, missing
-from .remedies import MOVED, SYNONYMS, mismatch_remedy
+from .remedies import MOVED, SYNONYMS, VALUES, mismatch_remedy
 from .written import ONE_OR_MORE, SHORT
 
 __all__ = ["structure_as"]
@@ -141,6 +141,8 @@ def _literal(value: Any, kind: Any) -> Any:
     words = get_args(kind)
     if value not in words:
         meant = closest(value, words) if isinstance(value, str) else None
+        if not meant and isinstance(value, str) and VALUES.get(value.casefold()) in words:
+            meant = VALUES[value.casefold()]
         meant = f"did you mean {meant!r}?" if meant else ""
         if len(words) == 1:
             meant = f"write {words[0]!r}"

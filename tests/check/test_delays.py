@@ -104,26 +104,35 @@ def test_what_is_meant_is_said_as_a_bound(tmp_path: Path) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    ("bound", "says"),
+    ("bound", "says", "remedy"),
     [
         (
             "after_noise: 4",
             "after_noise: it is 5 s (noise_limit 2.5 + noise_limit 2.5), more than 4 s",
+            "make noise_limit shorter",
         ),
-        ("after_a_short_sound: 0.2", "it is 0.3 s (transcript_wait 0.3), more than 0.2 s"),
+        (
+            "after_a_short_sound: 0.2",
+            "it is 0.3 s (transcript_wait 0.3), more than 0.2 s",
+            "make transcript_wait shorter",
+        ),
         (
             "for_a_tool: 60\nlimits: brisk",
             "for_a_tool: it is 10 s (tool_limit 10), less than 60 s",
+            "make tool_limit longer",
         ),
     ],
 )
-def test_a_bound_that_does_not_hold_is_an_error_at_its_place(bound: str, says: str) -> None:
+def test_a_bound_that_does_not_hold_is_an_error_at_its_place(
+    bound: str, says: str, remedy: str
+) -> None:
     """`check_flow`, which a session asks too, refuses the flow."""
     flow, findings = parse_flow(f"{HEAD}bounds:\n  {bound}\n", "mine.yaml")
     assert flow is not None, findings
     (finding,) = check_flow(flow).findings
     assert (finding.place, finding.severity) == ("mine.yaml:4:3", "error")
     assert says in finding.message
+    assert finding.remedy == f"{remedy}, or change the bound"
 
 
 @pytest.mark.parametrize(

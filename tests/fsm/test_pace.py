@@ -114,7 +114,11 @@ def test_the_check_says_which_seconds_follow_from_the_pace() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("pace: quick", "3:7 type: expected 'calm' or 'normal' or 'brisk', got text 'quick'; "),
+        (
+            "pace: quick",
+            "3:7 type: expected 'calm' or 'normal' or 'brisk', got text 'quick'; "
+            "did you mean 'brisk'?",
+        ),
         (
             "pace: brsk",
             "3:7 type: expected 'calm' or 'normal' or 'brisk', got text 'brsk'; "
