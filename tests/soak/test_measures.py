@@ -41,6 +41,19 @@ RIGHT = {
         switches=frozenset({"barge_in", "confirm", "overlap"}),
         keys=Keys(confirm=frozenset({1}), overlap=True),
     ),
+    "each noise ends the reply that a model which detects turns was asked for": Script(
+        "",
+        (
+            Sound(0.5, 0.6, 2, answer=3, ttft=0.6),
+            *(
+                Sound(at, length)
+                for at, length in ((2.0, 1.0), (4.5, 1.5), (9.0, 0.3), (12.3, 1.0))
+            ),
+        ),
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+    ),
     "a noise delays the end of a turn, and so its hook": Script(
         "",
         (

@@ -88,7 +88,8 @@ def questions(played: Played) -> Iterator[Question]:
                 end = heard[last] + WORD if last in heard else None
                 ends = [run.start for run in played.runs if (run.job, run.asked) == (job, number)]
                 if script.model == "pipeline":  # others get no transcript before the turn
-                    ends += [s.recognised for _, s in script.sentences() if s.recognised > start]
+                    ends += [s.recognised for _, s in script.sentences()
+                             if s.recognised > start and not too_few(played, s)]  # fmt: skip
                 ends += [at for at in (*typed(script), *stops(played)) if at > start]
                 limit = (end or start) + script.keys.confirm_wait + WORD
                 for more in played.outcome.heard:  # counts from the end of what is said meanwhile

@@ -266,9 +266,13 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
 def _for_noises(played: Played, noises: Sequence[Sound]) -> float:
     """How many seconds a session may wait for the words of these noises: once, however many come;
     again if it has replied before the next one, or the user has said something. If it goes on
-    speaking before the time for the last one is over, it may wait for the rest afterwards."""
+    speaking before the time for the last one is over, it may wait for the rest afterwards. A model
+    that detects turns drops the reply that it was asked for at each sound, and may answer the sound
+    by itself: it cannot be asked again before that."""
     replies = [heard.start for heard in played.outcome.heard if heard.text not in SAID]
     spoken = replies + [sound.recognised for _, sound in played.script.sentences()]
+    if played.script.model == "server":
+        spoken += [r.at for r in played.outcome.requests if r.outcome == "cancelled"]
     again = sum(any(a.over < at < b.at for at in spoken) for a, b in pairwise(noises))
     over, seconds = noises[-1].over if noises else 0.0, _after_noise(played.script)
     rest = (over + seconds - at for at in replies if over < at < over + seconds)
