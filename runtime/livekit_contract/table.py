@@ -154,7 +154,7 @@ voice.agent_session:AgentSession method:
 [realtime]
 voice.agent_activity:AgentActivity method:
   _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
-  wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
+  wait_for_idle(self wait_for_agent wait_for_user) | a result waits for an answer and for a yes
 voice.agent_activity:AgentActivity attribute:
   _rt_turn_detection_enabled | whether a realtime model ends a turn
   _rt_session | the realtime model: to interrupt it, and to give it results

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent, RunContext, function_tool
 from livekit.agents.llm.async_toolset import AsyncToolset
 from outcomes import heard as said
 from outcomes import run
@@ -252,6 +252,31 @@ def test_another_request_shows_the_call_that_waits_for_the_yes() -> None:
     )
     assert said(outcome).count(QUESTION) == 1, outcome.timeline()
     assert transferred == [500]
+
+
+@pytest.mark.parametrize("seconds", [0.5, 3.0])
+def test_the_result_of_a_call_in_the_background_waits_for_the_yes(seconds: float) -> None:
+    """It would come between the question and the yes, which would not count then."""
+    bank, user = Bank(), asked().says("yes", at=7.0)
+
+    @function_tool
+    async def watch(ctx: RunContext[Any]) -> str:
+        """Watch the account."""
+        await ctx.update("watching")
+        await asyncio.sleep(seconds)
+        return "nothing new"
+
+    calls = Call("watch"), Call("transfer", {"amount": 500})
+    model = ScriptedLLM(
+        {"send": Reply(calls=calls)}, on_tool={"transfer": DONE, "watch": "Nothing is new."}
+    )
+    tools: Any = [bank.tool(), watch]
+    session = partial(TurnSession, flow=flow_of(), proof="off")
+    voice = ScriptedTTS(durations={QUESTION: 2.0})
+    outcome = run(Stage(session, user=user, llm=model, tts=voice, tools=tools), 20.0)
+    assert bank.transferred == [500], outcome.timeline()
+    assert said(outcome)[0] == QUESTION
+    assert "Nothing is new." in said(outcome)
 
 
 def test_an_identical_call_of_a_once_tool_waits_for_the_yes_to_the_first() -> None:

@@ -218,14 +218,20 @@ class RealtimeActivity(GeneratingActivity):
     async def wait_for_idle(
         self, *, wait_for_agent: bool = True, wait_for_user: bool = True
     ) -> None:
-        """As `AgentActivity.wait_for_idle`, which does not consider models with turn detection.
+        """As `AgentActivity.wait_for_idle`, which knows no questions of the flow and no models with
+        turn detection.
 
-        Such a model drops a request that comes while it hears the user or is about to answer.
+        A reply would come between a question and the user's yes. Such a model drops a request that
+        comes while it hears the user or is about to answer.
         """
         await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
-        while wait_for_user and self.user_may_object and not self._conductor.closing:
-            await self._conductor.until(lambda: not self.user_may_object or self._conductor.closing)
+        while wait_for_user and self._users_turn and not self._conductor.closing:
+            await self._conductor.until(lambda: not self._users_turn or self._conductor.closing)
             await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
+
+    @property
+    def _users_turn(self) -> bool:
+        return self.user_may_object or self._conductor.host.yes_awaited()
 
     def decide_within(self, seconds: float) -> None:
         """Endpointing runs until `turn_decided`, at most for `seconds`."""
