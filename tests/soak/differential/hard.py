@@ -113,7 +113,7 @@ def _unfounded(played: Played) -> Iterator[str]:
         for at in spoken(played, say.split()[0]):
             since = at - after + 0.1
             said = [(h.start, h.end) for h in played.outcome.heard if h.start < at]
-            said += [(s.at, s.recognised) for _, s in played.script.sentences()]
+            said += [(s.at, s.over) for _, s in played.script.sentences()]
             if any(start < at and end > since for start, end in said):
                 yield f"at {at:.2f} s the agent asks a user who is not silent"
     for at in spoken(played, HOLD_LIMIT):
