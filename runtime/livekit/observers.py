@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
 
 from livekit import rtc
 from opentelemetry.trace import INVALID_SPAN, Span, get_current_span
 
 from turnfsm.fsm import Verdict
 from turnfsm.runtime.conversation.floor import Floor, Step
-from turnfsm.runtime.observe import Consumer, Listener, Watch
-from turnfsm.runtime.observe.telemetry import Figures, SpanEvents, Telemetry
+from turnfsm.runtime.observe import Listener, observers
+from turnfsm.runtime.observe.telemetry import SpanEvents, Telemetry
 from turnfsm.runtime.turn import TurnRuntime
 
 from .overrides import GovernedHandle
 
-if TYPE_CHECKING:
-    from turnfsm.fsm.audit.properties import Broken
-
 __all__ = ["Observers"]
 
-turn_log = logging.getLogger("turnfsm.turn")
 
-
-class Observers:
-    """Connects the observers of a session to each of its runtimes.
+class Observers(observers.Observers):
+    """Connects the observers of a session to each of its runtimes, also its room and its spans.
 
     Args:
         telemetry: Gets metrics and span events.
@@ -43,75 +36,50 @@ class Observers:
         publish_state: bool,
         emit: Callable[..., None],
     ) -> None:
-        self._telemetry = telemetry
-        self._audit = audit
+        super().__init__(telemetry, audit, partial(emit, "turn_property_broken"))
         self._publish_state = publish_state
         self._emit = emit
-        self._watch: Watch | None = None
         self._verdicts_wanted = False
         self._turn: TurnRuntime | None = None
+        self._at: tuple[Floor, rtc.Room | None] | None = None
 
-    def watch(
+    def watch_session(
         self, turn: TurnRuntime, timers: Mapping[str, float], floor: Floor, room: rtc.Room | None
     ) -> None:
         """Observe this runtime's journal from now on."""
-        consumers = self._consumers(turn, timers)
-        self._watch = Watch(turn.journal, consumers, self._listeners(turn, floor, room))
+        self._at = floor, room
+        self.watch(turn, timers)
 
     def report_verdicts(self, turn: TurnRuntime) -> None:
         """Emit every verdict of this runtime, once there is a listener."""
         self._turn = turn
         if self._verdicts_wanted:
-            turn.observe(self._report)
+            turn.observe(self._report_verdict)
 
     def want_verdicts(self) -> None:
         """There is a listener for ``turn_verdict``."""
         if not self._verdicts_wanted:
             self._verdicts_wanted = True
             if self._turn is not None:
-                self._turn.observe(self._report)
+                self._turn.observe(self._report_verdict)
 
     def end(self) -> None:
         """The runtime has closed."""
         self._turn = None
-        if self._watch is not None:
-            self._watch.end()
-            self._watch = None
+        super().end()
 
-    def _consumers(self, turn: TurnRuntime, timers: Mapping[str, float]) -> Iterator[Consumer]:
-        # imported only when used: they import the metrics and the checker
-        if turn_log.isEnabledFor(logging.INFO):
-            from turnfsm.runtime.observe.turn_log import TurnLog
-
-            yield TurnLog()
-        if self._telemetry is not None:
-            yield Figures(self._telemetry)
-        if self._audit:
-            from turnfsm.runtime.observe.conformance import Conformance
-
-            yield Conformance(turn.flow, timers, self._tell_broken)
-
-    def _listeners(
-        self, turn: TurnRuntime, floor: Floor, room: rtc.Room | None
-    ) -> Iterator[Listener]:
-        if turn_log.isEnabledFor(logging.INFO):  # DEBUG may be turned on later
-            from turnfsm.runtime.observe.turn_log import VerdictLog
-
-            yield VerdictLog(turn.journal.typed)
-        if self._telemetry is not None and self._telemetry.spans:
-            yield SpanEvents(self._telemetry.said, _Spans(floor).current)
+    def _listeners(self, turn: TurnRuntime) -> Iterator[Listener]:
+        yield from super()._listeners(turn)
+        assert self._at is not None
+        floor, room = self._at
+        if self.telemetry is not None and self.telemetry.spans:
+            yield SpanEvents(self.telemetry.said, _Spans(floor).current)
         if self._publish_state and room is not None:
             from turnfsm.runtime.observe.room_state import RoomState
 
             yield RoomState(lambda name, value: _set_attribute(room, name, value))
 
-    def _tell_broken(self, broken: Broken) -> None:
-        """In the next iteration of the event loop: the entry's actions come first."""
-        if self._telemetry is not None:
-            self._telemetry.broken(broken.property)
-        asyncio.get_running_loop().call_soon(self._emit, "turn_property_broken", broken)
-
-    def _report(self, seq: int, verdict: Verdict) -> None:
+    def _report_verdict(self, seq: int, verdict: Verdict) -> None:
         self._emit("turn_verdict", verdict)
 
 

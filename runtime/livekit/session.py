@@ -271,7 +271,9 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
                 past = await self.restore()
                 options = cast(Any, await take_up(past, self, agent, self._keeping, options))
             self._room = options.get("room") or self._room
-            self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
+            self._observers.watch_session(
+                self._turn, self.timers, self._conductor.floor, self._room
+            )
             self._conductor.start()
             self.close_until_pressed(self._flow)
             self._observers.report_verdicts(self._turn)

@@ -21,7 +21,6 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.runtime.arguments import check_limits, check_timers
-from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
@@ -31,7 +30,6 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import Store
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
-from .agent import AgentStateChanged
 from .calls import Handler
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 from .output import Tap
@@ -47,6 +45,9 @@ from .session import PipecatSession
 from .sources import Part, check_flow, check_parts
 from .strategies import Ends, FlowMutes, governed
 from .words import WordGate
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.observe.telemetry import Telemetry
 
 __all__ = ["TurnGovernor"]
 
@@ -76,6 +77,10 @@ class TurnGovernor:
         store: Where the conversation is saved, so that another worker can continue it: a path, the
             address of a database, or a store.
         session_id: The name under which the other worker finds it.
+        telemetry: Send metrics to OpenTelemetry: True for the global provider, or a
+            `Telemetry`.
+        audit: Check the journal against the flow's properties while it is written. `on_report` gets
+            a `Broken`; there is also a warning and a count.
         view: Show the conversation on a page in the browser while it runs. True means
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
@@ -120,9 +125,11 @@ class TurnGovernor:
         actions: object | None = None,
         posts: Iterable[str] = (),
         proof: Proof = "require",
-        on_report: Callable[[Report | AgentStateChanged], None] | None = None,
+        on_report: Callable[[Any], None] | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
+        telemetry: bool | Telemetry = False,
+        audit: bool = False,
         view: LiveView | bool | str | None = None,
         observe: bool = False,
     ) -> None:
@@ -142,6 +149,8 @@ class TurnGovernor:
             actions=actions,
             sinks=sinks_of(self._flow, sinks, view),
             on_report=on_report,
+            telemetry=telemetry,
+            audit=audit,
             store=store,
             session_id=session_id,
         )

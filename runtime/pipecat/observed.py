@@ -26,7 +26,9 @@ __all__ = ["ObservingGovernor", "observing_governor"]
 
 Params = TypeVar("Params", bound=TransportParams)
 
-_TO_GOVERN = {"actions", "on_report", "posts", "proof", "session_id", "store"}
+_TO_GOVERN = {
+    "actions", "audit", "on_report", "posts", "proof", "session_id", "store", "telemetry",
+}  # fmt: skip
 """The arguments that only a governor needs which governs."""
 
 

@@ -12,18 +12,19 @@ from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
-from turnfsm.runtime.conversation.ports import Report, Settings
+from turnfsm.runtime.conversation.ports import Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.observe.observers import Observers, telemetry_of
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 
-from .agent import AgentStateChanged, PipecatAgent
+from .agent import PipecatAgent
 from .backchannels import PipecatBackchannels
 from .functions import parameters_of
 from .hearing import OWNER, Hearing
@@ -46,6 +47,7 @@ class PipecatSession(PipecatBackchannels):
         actions: Has methods for the application's own actions and host facts.
         sinks: Each gets every record of the journal.
         on_report: Called with the events for the application.
+        telemetry, audit: As for `TurnGovernor`.
         store, session_id: Where the conversation is saved, and under which name.
     """
 
@@ -58,14 +60,19 @@ class PipecatSession(PipecatBackchannels):
         *,
         actions: object | None,
         sinks: Iterable[Sink],
-        on_report: Callable[[Report | AgentStateChanged], None] | None,
+        on_report: Callable[[Any], None] | None,
+        telemetry: object,
+        audit: bool,
         store: Store | str | Path | None,
         session_id: str | None,
     ) -> None:
         super().__init__()
         self.load_backchannels(flow)
         self.ledger, self._tap = Ledger(), tap
-        settings = Settings({**flow.timers, **timers})
+        self._timers = {**flow.timers, **timers}
+        report = on_report or (lambda broken: None)
+        self._observers = Observers(telemetry_of(telemetry), audit, report)
+        settings = Settings(self._timers)
         self.agent = PipecatAgent(settings, tap, take, on_report)
         self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger)
         self.hearing = self.agent.hearing = Hearing(self.conductor)
@@ -131,6 +138,7 @@ class PipecatSession(PipecatBackchannels):
     def start(self) -> None:
         """The pipeline has started."""
         self._tap.govern(self.conductor)
+        self._observers.watch(self.turn, self._timers)
         self.agent.start()
 
     def close(self, reason: str = "ended") -> None:
@@ -143,5 +151,6 @@ class PipecatSession(PipecatBackchannels):
         """The pipeline has ended."""
         self.close()
         await self.agent.aclose()
+        self._observers.end()
         if self.keeping is not None:
             await self.keeping.aclose()
