@@ -48,6 +48,7 @@ from .unheard import NO_SILENCE, rows_of, unheard, unheard_advice
 __all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
 LIMIT = 500_000
+_KINDS = ("never", "always", "leads_to")
 
 
 def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
@@ -353,17 +354,20 @@ class _Check:
     def _verdicts(self, complete: bool) -> Iterator[PropertyResult]:
         flow, properties = self.flow, self.flow.properties
         for name in declared(flow):
-            yield PropertyResult(name, "declared", *self._result((False, name), complete))
+            based = any(self.source.inherited(("properties", kind, name)) for kind in _KINDS)
+            result = self._result((False, name), complete)
+            yield PropertyResult(name, "declared", *result, inherited=based)
         for name, reason in properties.waived.items():
             if ("properties", "waived", name) in self.source.removed:
                 yield PropertyResult(name, "declared", "waived", reason)
+        extends = flow.extends is not None
         for name in PROPERTIES if flow.kind == "turn" else ():
             if name in properties.waived:
                 yield PropertyResult(name, "turn", "waived", properties.waived[name])
             elif lacking := missing(flow, name):
                 yield PropertyResult(name, "turn", "open", f"there is no {', no '.join(lacking)}")
             else:
-                yield PropertyResult(name, "turn", *self._result((True, name), complete))
+                yield PropertyResult(name, "turn", *self._result((True, name), complete), extends)
 
         for name in AGENDA if has_agenda(flow) else ():
             if name in properties.waived:
@@ -371,7 +375,7 @@ class _Check:
             elif name == REST and not self.joined:
                 yield PropertyResult(name, "agenda", "open", self._not_joined())
             else:
-                yield PropertyResult(name, "agenda", *self._result((True, name), True))
+                yield PropertyResult(name, "agenda", *self._result((True, name), True), extends)
 
     def _not_joined(self) -> str:
         """Why turn and agenda were not explored together."""

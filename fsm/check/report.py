@@ -29,12 +29,14 @@ class PropertyResult:
             of the flow's own.
         result: ``proved``, ``broken``, ``waived``, or ``open``: neither proved nor broken.
         detail: The worst case, the reason of a waiver, or the missing names.
+        inherited: The flow that this one extends has it.
     """
 
     name: str
     origin: Literal["turn", "agenda", "declared"]
     result: Result
     detail: str = ""
+    inherited: bool = False
 
 
 @attrs.frozen
@@ -107,10 +109,14 @@ def _text(report: Report) -> list[str]:
             lines += [report.traces[finding].text(), ""]
     # Waivers are listed with the properties below.
     lines += [note.render() for note in report.notes if note.code in ("restarted", "pace")]
-    width = max((len(v.name) for v in report.properties), default=0)
-    for verdict in report.properties:
+    # Those that the base has are many, and there is nothing to say about them.
+    shown = [v for v in report.properties if v.result != "holds" or v.detail or not v.inherited]
+    width = max((len(v.name) for v in shown), default=0)
+    for verdict in shown:
         line = f"  {verdict.result:<6}  {verdict.name:<{width}}  {verdict.detail}"
         lines.append(line.rstrip())
+    if rest := len(report.properties) - len(shown):
+        lines.append(f"  holds   {rest} more properties of {report.base or 'its base'}")
     width = max((len(one.name) for one in report.delays), default=0)
     lines += [f"  delay   {one.name:<{width}}  {one.line(report.base)}" for one in report.delays]
     return [*lines, _summary(report)]

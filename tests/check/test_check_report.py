@@ -1,6 +1,7 @@
 """What `turnfsm check` prints, in every format, and the status that it exits with."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache, partial
 from importlib import import_module
@@ -53,6 +54,23 @@ def test_a_proved_flow_exits_0_and_prints_size_and_time(capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "holds   no_dead_floor" in out
     assert out.count(": proved: 0 errors; ") == 2
+
+
+def test_what_a_flow_adds_is_named_and_what_its_base_has_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A property with a time, or that does not hold, is always named."""
+    file = tmp_path / "mine.yaml"
+    own = "properties: {never: {nobody_pays_twice: {action: answer_turn, when: turn_deferred}}}"
+    waits = 'tools: {confirm: {pay: {say: "Shall I pay?"}}}'
+    file.write_text(f"flow: mine\nextends: turn\n{waits}\n{own}\n", encoding="utf-8")
+    check(str(file))
+    out = capsys.readouterr().out
+    results = dict(line.split()[1::-1] for line in out.splitlines() if line.startswith("  "))
+    assert results["no_effect_without_a_yes"] == results["an_interruption_settles"] == "holds"
+    assert results["nobody_pays_twice"] in ("holds", "fails")
+    assert "no_effect_over_the_user" not in results
+    assert re.search(r"^  holds   \d+ more properties of turn$", out, re.MULTILINE)
 
 
 def test_findings_exit_1_with_place_caret_and_way(
