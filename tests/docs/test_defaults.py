@@ -94,7 +94,7 @@ def _settings(session: Any) -> tuple[Any, ...]:
         session.options.interruption,
         len(session._sinks),
         session._keeping is not None,
-        observers._telemetry is not None,
+        observers.telemetry is not None,
         observers._audit,
         observers._publish_state,
     )
