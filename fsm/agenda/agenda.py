@@ -23,11 +23,13 @@ from .entries import (
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
+    ReplyStopped,
     RequestSent,
     ResultDropped,
     ResultReady,
 )
-from .settlement import Column, Kind, Row, Rules, row_of
+from .settlement import Column, Ending, Kind, Row, Rules, row_of
+from .turn_entries import SpeechInterrupted
 
 __all__ = ["Agenda", "Obligation", "Reply"]
 
@@ -83,6 +85,9 @@ class Reply:
         sole: Its last request delivers only one obligation.
         made: How many calls of its last request were made so far.
         calls: The total number of calls of its last request. None while the stream is open.
+        interrupted_by: Who has interrupted it; None if it continues.
+        unanswered: What has interrupted it gets no answer.
+        stopped: The reason, if that is known better, and the call that has interrupted it.
     """
 
     id: str
@@ -92,11 +97,20 @@ class Reply:
     sole: bool = False
     made: int = 0
     calls: int | None = None
+    interrupted_by: Ending | None = None
+    stopped: tuple[Ending, str | None] | None = None
+    unanswered: bool = False
 
     @property
     def may_call(self) -> bool:
         """Its last request may still make calls."""
         return self.calls is None or self.made < self.calls
+
+    @property
+    def ending(self) -> tuple[Ending, str | None]:
+        """What ends it if it is interrupted, and the call that has done so. A speculation that is
+        not used is interrupted by nobody."""
+        return self.stopped or (self.interrupted_by or "dropped", None)
 
 
 Change = Callable[[Obligation], Obligation | None]
@@ -221,7 +235,7 @@ class Agenda:
             case AnswerDue(id):
                 return self._with(Obligation("utterance", id))._each(lambda o: _after_words(o, id))
             case NoiseEnded():
-                return self._each(_after_noise)
+                return self._noise_ended()
             case HeardByModel(id):
                 return self._with(Obligation("utterance", id, "with_model"))
             case AnswersByItself(reply):
@@ -252,6 +266,10 @@ class Agenda:
             case ReplyHeard(reply):
                 live = self.reply(reply)
                 return self if live is None else self._with_reply(attrs.evolve(live, heard=True))
+            case SpeechInterrupted(speech, by) if live := self.reply(speech):
+                return self._with_reply(attrs.evolve(live, interrupted_by=by))
+            case ReplyStopped(reply, by, own) if live := self.reply(reply):
+                return self._with_reply(attrs.evolve(live, stopped=live.stopped or (by, own)))
             case ReplyEnded():
                 return self._reply_ended(entry, rules)
             case _:
@@ -271,6 +289,14 @@ class Agenda:
     def _with_reply(self, changed: Reply) -> Agenda:
         replies = [changed if reply.id == changed.id else reply for reply in self.replies]
         return Agenda(self.obligations, tuple(replies))
+
+    def _noise_ended(self) -> Agenda:
+        """A reply that it has interrupted may not have ended yet."""
+        replies = [
+            attrs.evolve(reply, unanswered=True) if reply.interrupted_by else reply
+            for reply in self.replies
+        ]
+        return attrs.evolve(self._each(_after_noise), replies=tuple(replies))
 
     def _call_made(self, call: str, reply: str) -> Agenda:
         """From now on the utterance is answered by delivering the result."""
@@ -340,13 +366,15 @@ class Agenda:
         claimed = claimed._each(claim)
         also_answers = sent.named is not None and sent.answers
         sole = len(claimed.requested_of(sent.reply)) == 1 and not also_answers
-        sent_now = Reply(sent.reply, reply.instructed, requested=True, sole=sole)
-        return claimed._with_reply(sent_now)
+        step = attrs.evolve(reply, requested=True, heard=False, sole=sole, made=0, calls=None)
+        return claimed._with_reply(step)
 
     def _reply_ended(self, ended: ReplyEnded, rules: Rules) -> Agenda:
         reply = self.reply(ended.reply)
         row = row_of(ended.by, heard=reply is not None and reply.heard)
         settled = self._settled(ended.reply, row, rules, own=ended.call)
+        if reply is not None and reply.unanswered:
+            settled = settled._each(_after_noise)
         replies = tuple(reply for reply in settled.replies if reply.id != ended.reply)
         return attrs.evolve(settled, replies=replies)
 

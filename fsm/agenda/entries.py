@@ -35,6 +35,7 @@ __all__ = [
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
+    "ReplyStopped",
     "RequestSent",
     "ResultDropped",
     "ResultReady",
@@ -180,6 +181,20 @@ class ReplyHeard:
 
 
 @attrs.frozen
+class ReplyStopped:
+    """A reply is about to be interrupted, for this reason.
+
+    Attributes:
+        by: What ends it.
+        call: The call that interrupts its own reply, if one does.
+    """
+
+    reply: str
+    by: Ending
+    call: str | None = None
+
+
+@attrs.frozen
 class ReplyEnded:
     """This reply has ended.
 
@@ -208,6 +223,7 @@ Entry = (
     | RequestSent
     | CallsKnown
     | ReplyHeard
+    | ReplyStopped
     | ReplyEnded
     | TurnCommitted
     | TurnNotCommitted
@@ -235,6 +251,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "request_sent": RequestSent,
     "calls_received": CallsKnown,
     "reply_heard": ReplyHeard,
+    "reply_stopped": ReplyStopped,
     "reply_ended": ReplyEnded,
     "turn_committed": TurnCommitted,
     "turn_not_committed": TurnNotCommitted,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from .settlement import Ending
+
 __all__ = [
     "NoReply",
     "PlayoutStarted",
@@ -77,10 +79,10 @@ class PlayoutStarted:
 
 @attrs.frozen
 class SpeechInterrupted:
-    """A speech is interrupted. `by_user`: the user speaks over it, or has said something more."""
+    """A speech is interrupted. `by`: who has interrupted it."""
 
     speech: str
-    by_user: bool = False
+    by: Ending
 
 
 @attrs.frozen

@@ -160,8 +160,8 @@ class Turns:
                 return self._end(turn, "dropped", _NO_REPLY)
             case PlayoutStarted(speech) if turn := self.answered_by(speech):
                 return self._end(turn, "replied")
-            case SpeechInterrupted(speech, by_user) if turn := self.answered_by(speech):
-                return self._with(attrs.evolve(turn, by_user=by_user))
+            case SpeechInterrupted(speech, by) if turn := self.answered_by(speech):
+                return self._with(attrs.evolve(turn, by_user=by == "user"))
             case SpeechFailed(speech, failure):
                 failed = attrs.evolve(self, failed=(speech, failure))
                 turn = self.answered_by(speech)

@@ -15,7 +15,9 @@ from turnfsm.fsm.agenda import (
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
+    ReplyStopped,
     RequestSent,
+    SpeechInterrupted,
 )
 from turnfsm.runtime.log import Log
 
@@ -37,17 +39,11 @@ class _Live:
 
     Attributes:
         agent: Its agent.
-        cut_by: What has interrupted it. None if it continues, or is an unused speculation.
-        stopped: What has interrupted it, if that differs from `cut_by`, and the call that did so.
-        unanswered: What has interrupted it gets no answer.
         answers: The ids of the messages that it was asked to answer.
     """
 
     speech: Speech
     agent: object
-    cut_by: Source | None = None
-    stopped: tuple[Ending, str | None] | None = None
-    unanswered: bool = False
     answers: set[str] = attrs.field(factory=set)
 
 
@@ -134,20 +130,15 @@ class Replies:
         Args:
             by: What has interrupted it; None if it is a speculation that is not used.
         """
-        if (live := self._live.get(speech.id)) is not None:
-            live.cut_by = by
+        self._log.add(SpeechInterrupted(speech.id, _BY_SOURCE[by]))
 
     def noise_ended(self) -> None:
-        """The last speech of the user gets no answer. What it has interrupted may not have ended
-        yet."""
+        """The last speech of the user gets no answer."""
         self._log.add(NoiseEnded())
-        for live in self._live.values():
-            live.unanswered |= live.cut_by is not None
 
     def stopped(self, speech: Speech, by: Ending, call: str | None = None) -> None:
         """A reply is about to be interrupted for this reason; `over` follows."""
-        if (live := self._live.get(speech.id)) is not None and live.stopped is None:
-            live.stopped = by, call
+        self._log.add(ReplyStopped(speech.id, by, call))
 
     def over(self, speech: Speech, *, failed: bool = False) -> None:
         """A reply has ended; none of it is played from now on.
@@ -160,12 +151,11 @@ class Replies:
             return
         by: Ending = "failure" if failed else "finished"
         call: str | None = None
-        if speech.interrupted:
-            by, call = live.stopped or (_BY_SOURCE[live.cut_by], None)
+        reply = self._log.agenda.reply(speech.id)
+        if speech.interrupted and reply is not None:
+            by, call = reply.ending
         taken_along = self._taken_along(live) if by == "dropped" else []
         self._log.add(ReplyEnded(speech.id, by, call))
-        if live.unanswered:
-            self._log.add(NoiseEnded())
         for utterance in taken_along:  # it was committed before the speculation
             self._log.add(AnswerDue(utterance))
 

@@ -77,7 +77,6 @@ class SpeechReports:
         """
         core = self._core
         core.replies.interrupted(speech, by)
-        core.turns.reply_interrupted(speech, by)
         step = core.floor.step
         if step is not None and step.speech is speech:
             core.post("step_interrupted", step.id)

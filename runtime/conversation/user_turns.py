@@ -13,14 +13,13 @@ from turnfsm.fsm.agenda import (
     SessionClosed,
     SpeechEnded,
     SpeechFailed,
-    SpeechInterrupted,
     TurnCommitted,
     TurnNotCommitted,
 )
 from turnfsm.runtime.log import Log
 
 from .deferred import Deferred
-from .ports import Source, Speech, UserTurn
+from .ports import Speech, UserTurn
 
 __all__ = ["Turn", "UserTurns"]
 
@@ -213,10 +212,6 @@ class UserTurns:
     def fail(self, speech: str, failure: str) -> None:
         """A component that this speech needs has failed for good."""
         self._log.add(SpeechFailed(speech, failure))
-
-    def reply_interrupted(self, speech: Speech, by: Source | None) -> None:
-        """A speech is interrupted by this."""
-        self._log.add(SpeechInterrupted(speech.id, by in ("audio_activity", "user_turn")))
 
     def speech_finished(self, speech: Speech) -> None:
         """A speech has ended."""

@@ -23,9 +23,11 @@ from turnfsm.fsm.agenda import (
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
+    ReplyStopped,
     RequestSent,
     ResultDropped,
     ResultReady,
+    SpeechInterrupted,
     entry_from_note,
     note_of,
 )
@@ -165,6 +167,31 @@ def test_its_answer_ends_like_any_other(ends: list[Entry], becomes: dict[str, st
     assert states(fold(HeardByModel("u"), AnswersByItself("r"), *ends)) == becomes
 
 
+def test_the_agenda_says_what_ends_a_reply_that_is_interrupted() -> None:
+    """The first reason that is known counts; without one, who has interrupted it."""
+
+    def ending(*entries: Entry) -> tuple[str, str | None]:
+        reply = fold(ReplyAsked("r"), *entries).reply("r")
+        assert reply is not None
+        return reply.ending
+
+    by_user, by_tool = SpeechInterrupted("r", "user"), ReplyStopped("r", "tool", "c")
+    assert ending() == ("dropped", None), "a speculation that is not used"
+    assert ending(by_user) == ("user", None)
+    assert ending(by_tool, by_user) == ending(by_user, by_tool) == ("tool", "c")
+    assert ending(by_tool, ReplyStopped("r", "agent_left"), RequestSent("r")) == ("tool", "c")
+
+
+def test_a_noise_may_be_known_before_the_reply_has_ended_that_it_has_interrupted() -> None:
+    """Its results, which wait for the reply to what the user says, are open again."""
+    made = AnswerDue("v"), CallMade("c", "x"), ResultReady("c")
+    sent = ReplyAsked("r", ["v"], ["c"]), RequestSent("r", ["c"]), ReplyHeard("r", whole=False)
+    interrupted, over = SpeechInterrupted("r", "user"), ReplyEnded("r", "user")
+    assert states(fold(*made, *sent, interrupted, over))["c"] == "with_turn"
+    assert states(fold(*made, *sent, interrupted, over, NoiseEnded()))["c"] == "open"
+    assert states(fold(*made, *sent, interrupted, NoiseEnded(), over))["c"] == "open"
+
+
 def test_a_reply_that_ends_in_the_middle_has_failed() -> None:
     """Nobody has interrupted it: the TTS has given no more."""
     made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
@@ -185,6 +212,8 @@ ENTRIES = st.one_of(
         RequestSent, REPLIES, st.lists(CALLS), st.none() | st.lists(CALLS), answers=st.booleans()
     ),
     st.builds(ReplyHeard, REPLIES, st.booleans()),
+    st.builds(SpeechInterrupted, REPLIES, st.sampled_from(["user", "application", "dropped"])),
+    st.builds(ReplyStopped, REPLIES, st.sampled_from(["tool", "result"]), st.none() | CALLS),
     st.builds(
         ReplyEnded,
         REPLIES,

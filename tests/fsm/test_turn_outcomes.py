@@ -66,7 +66,7 @@ INTERRUPTED = "its reply was interrupted before it was heard"
         ),
         ([SpeechEnded("r")], "silent", "its reply had nothing to be heard"),
         ([SpeechFailed("r", "no voice"), SpeechEnded("r")], "dropped", "no voice"),
-        ([SpeechInterrupted("r"), SpeechEnded("r", True)], "dropped", INTERRUPTED),
+        ([SpeechInterrupted("r", "application"), SpeechEnded("r", True)], "dropped", INTERRUPTED),
         ([SpeechEnded("r", True, closing=True)], "dropped", CLOSED),
         ([SessionClosed()], "dropped", CLOSED),
         ([SpeechEnded("r", newer=True)], "superseded", NEWER),
@@ -96,7 +96,7 @@ def test_how_a_turn_ends_without_a_reply(
 
 
 def test_a_turn_whose_reply_the_user_interrupts_unheard_is_superseded_by_what_they_say() -> None:
-    over = [*ASKED, SpeechInterrupted("r", by_user=True), SpeechEnded("r", True)]
+    over = [*ASKED, SpeechInterrupted("r", "user"), SpeechEnded("r", True)]
     assert ends(*over) == []
     assert ends(*over, TurnCommitted(2)) == [(1, "superseded", NEWER)]
 
@@ -104,7 +104,7 @@ def test_a_turn_whose_reply_the_user_interrupts_unheard_is_superseded_by_what_th
 def test_a_turn_is_replied_to_by_the_reply_that_is_requested_after_one_that_nobody_has_heard() -> (
     None
 ):
-    over = ReplyEnded("r", "result"), SpeechInterrupted("r"), SpeechEnded("r", True)
+    over = ReplyEnded("r", "result"), SpeechInterrupted("r", "application"), SpeechEnded("r", True)
     lost = [*ASKED, *WHOSE_WORDS, *over]
     assert ends(*lost) == []
     again = ReplyAsked("s", ["u"]), PlayoutStarted("s")
@@ -130,7 +130,7 @@ REST = st.one_of(
     st.builds(ReplyScheduled, NUMBERS, SPEECHES, st.just("") | WORDS),
     st.builds(NoReply, NUMBERS, YES),
     SPEECHES.map(PlayoutStarted),
-    st.builds(SpeechInterrupted, SPEECHES, YES),
+    st.builds(SpeechInterrupted, SPEECHES, st.sampled_from(["user", "application", "dropped"])),
     st.builds(SpeechFailed, SPEECHES, st.just("no voice")),
     st.builds(SpeechEnded, SPEECHES, YES, YES, YES),
     st.builds(ReplyAsked, SPEECHES, st.lists(WORDS)),
