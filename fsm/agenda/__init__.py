@@ -1,7 +1,7 @@
 """The agenda: what the agent has yet to deliver, the replies that claim it, and how claims
 settle; and how each turn of the user ends."""
 
-from .agenda import Agenda, Obligation, Reply
+from .agenda import Agenda
 from .entries import (
     AnswerDue,
     Answered,
@@ -23,6 +23,7 @@ from .entries import (
     entry_from_note,
     note_of,
 )
+from .obligation import Obligation, Reply
 from .projection import Item, Part, Request, complete, pair, project, unanswered
 from .server import Diff, diff, spoken_behind, wanted
 from .settlement import COLUMNS, ROWS, Column, Ending, Fate, Kind, Rules, row_of

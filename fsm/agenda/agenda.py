@@ -3,9 +3,8 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import takewhile
-from typing import Literal
 
 import attrs
 
@@ -28,89 +27,11 @@ from .entries import (
     ResultDropped,
     ResultReady,
 )
-from .settlement import Column, Ending, Kind, Row, Rules, row_of
+from .obligation import Obligation, Reply
+from .settlement import Kind, Row, Rules, row_of
 from .turn_entries import SpeechInterrupted
 
-__all__ = ["Agenda", "Obligation", "Reply"]
-
-
-@attrs.frozen
-class Obligation:
-    """Something that the agent has yet to deliver to the user. When it is delivered or dropped,
-    it leaves the agenda.
-
-    Attributes:
-        kind: Its kind.
-        id: The id of the message or the call.
-        state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
-            delivers it, and none is started for it. ``with_turn``: the same, unless the
-            interruption of its reply turns out to be a noise. ``with_model``: the same, and a
-            realtime model may answer it by itself. ``claimed``: the reply `by` delivers it.
-        by: The live reply that has claimed it.
-        ready: It can be delivered. A running call is not ready.
-        requested: The last request of that reply included it.
-        made_by: The reply that has made the call.
-        background: The framework requests a reply for it.
-        failures: How many replies that claimed it have failed.
-    """
-
-    kind: Kind
-    id: str
-    state: Literal["open", "with_next", "with_turn", "with_model", "claimed"] = "open"
-    by: str | None = None
-    ready: bool = True
-    requested: bool = False
-    made_by: str | None = None
-    background: bool = False
-    failures: int = 0
-
-    @property
-    def waits(self) -> bool:
-        """The next reply delivers it, and none is started for it."""
-        return self.state in ("with_next", "with_turn")
-
-    @property
-    def due(self) -> bool:
-        """The next request without its own instructions must deliver it."""
-        return self.ready and self.state != "claimed"
-
-
-@attrs.frozen
-class Reply:
-    """A live reply.
-
-    Attributes:
-        requested: A request was sent for it.
-        heard: The user has heard a part of its last step.
-        sole: Its last request delivers only one obligation.
-        made: How many calls of its last request were made so far.
-        calls: The total number of calls of its last request. None while the stream is open.
-        interrupted_by: Who has interrupted it; None if it continues.
-        unanswered: What has interrupted it gets no answer.
-        stopped: The reason, if that is known better, and the call that has interrupted it.
-    """
-
-    id: str
-    instructed: bool = False
-    requested: bool = False
-    heard: bool = False
-    sole: bool = False
-    made: int = 0
-    calls: int | None = None
-    interrupted_by: Ending | None = None
-    stopped: tuple[Ending, str | None] | None = None
-    unanswered: bool = False
-
-    @property
-    def may_call(self) -> bool:
-        """Its last request may still make calls."""
-        return self.calls is None or self.made < self.calls
-
-    @property
-    def ending(self) -> tuple[Ending, str | None]:
-        """What ends it if it is interrupted, and the call that has done so. A speculation that is
-        not used is interrupted by nobody."""
-        return self.stopped or (self.interrupted_by or "dropped", None)
+__all__ = ["Agenda"]
 
 
 Change = Callable[[Obligation], Obligation | None]
@@ -233,7 +154,8 @@ class Agenda:
         """The agenda after one more entry."""
         match entry:
             case AnswerDue(id):
-                return self._with(Obligation("utterance", id))._each(lambda o: _after_words(o, id))
+                due = self._with(Obligation("utterance", id))
+                return due._each(lambda o: o.after_utterance(id))
             case NoiseEnded():
                 return self._noise_ended()
             case HeardByModel(id):
@@ -241,19 +163,17 @@ class Agenda:
             case AnswersByItself(reply):
                 return self._answers_by_itself(reply)
             case Answered(utterances=ids):
-                return self._each(lambda o: None if _is(o, "utterance", ids) else o)
+                return self._each(lambda o: None if o.kind == "utterance" and o.id in ids else o)
             case CallMade(call, reply):
                 return self._call_made(call, reply)
             case CallInBackground(call):
-                return self._each(lambda o: _in_background(o) if _is(o, "result", (call,)) else o)
+                return self._result(call, Obligation.in_background)
             case CallDetached(call):
-                return self._each(lambda o: _detached(o) if _is(o, "result", (call,)) else o)
+                return self._result(call, Obligation.detached)
             case ResultReady(call):
-                return self._each(
-                    lambda o: attrs.evolve(o, ready=True) if _is(o, "result", (call,)) else o
-                )
+                return self._result(call, lambda o: attrs.evolve(o, ready=True))
             case ResultDropped(call):
-                return self._each(lambda o: None if _is(o, "result", (call,)) else o)
+                return self._result(call, lambda o: None)
             case ReplyAsked():
                 return self._reply_asked(entry)
             case RequestSent():
@@ -286,6 +206,9 @@ class Agenda:
         changed = [change(o) for o in self.obligations]
         return Agenda(tuple([o for o in changed if o is not None]), self.replies)
 
+    def _result(self, call: str, change: Change) -> Agenda:
+        return self._each(lambda o: change(o) if (o.kind, o.id) == ("result", call) else o)
+
     def _with_reply(self, changed: Reply) -> Agenda:
         replies = [changed if reply.id == changed.id else reply for reply in self.replies]
         return Agenda(self.obligations, tuple(replies))
@@ -296,7 +219,7 @@ class Agenda:
             attrs.evolve(reply, unanswered=True) if reply.interrupted_by else reply
             for reply in self.replies
         ]
-        return attrs.evolve(self._each(_after_noise), replies=tuple(replies))
+        return attrs.evolve(self._each(Obligation.after_noise), replies=tuple(replies))
 
     def _call_made(self, call: str, reply: str) -> Agenda:
         """From now on the utterance is answered by delivering the result."""
@@ -312,7 +235,7 @@ class Agenda:
         rest = tuple(
             o
             for o in self.obligations
-            if not _is(o, "result", (call,)) and (o.kind != "utterance" or o.by != reply)
+            if (o.kind, o.id) != ("result", call) and (o.kind != "utterance" or o.by != reply)
         )
         agenda = attrs.evolve(self, obligations=(*rest, made))
         return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda
@@ -374,7 +297,7 @@ class Agenda:
         row = row_of(ended.by, heard=reply is not None and reply.heard)
         settled = self._settled(ended.reply, row, rules, own=ended.call)
         if reply is not None and reply.unanswered:
-            settled = settled._each(_after_noise)
+            settled = settled._each(Obligation.after_noise)
         replies = tuple(reply for reply in settled.replies if reply.id != ended.reply)
         return attrs.evolve(settled, replies=replies)
 
@@ -393,7 +316,7 @@ class Agenda:
         def settle(o: Obligation) -> Obligation | None:
             if o.by != reply or (only_requested and not o.requested):
                 return o
-            fate = fates[_column(o, own, sole=sole)]
+            fate = fates[o.column(own, sole=sole)]
             failures = o.failures + (fate == "retry")
             if fate == "retry":
                 fate = "open" if failures < 2 else "with_next"
@@ -402,39 +325,3 @@ class Agenda:
             return attrs.evolve(o, state=fate, by=None, requested=False, failures=failures)
 
         return self._each(settle)
-
-
-def _column(o: Obligation, own: str | None, *, sole: bool) -> Column:
-    if o.kind == "utterance":
-        return "utterance"
-    if o.id == own:
-        return "own_result"
-    if not o.requested:
-        return "background_result" if o.background else "pending_result"
-    return "sole_result" if sole else "result"
-
-
-def _is(o: Obligation, kind: Kind, ids: Iterable[str]) -> bool:
-    return o.kind == kind and o.id in ids
-
-
-def _in_background(o: Obligation) -> Obligation:
-    state: Literal["with_next", "claimed"] = "with_next" if o.by is None else "claimed"
-    return attrs.evolve(o, state=state, background=True)
-
-
-def _detached(o: Obligation) -> Obligation:
-    """If another reply has claimed it, the claim stands."""
-    if o.by not in (None, o.made_by):
-        return attrs.evolve(o, background=False)
-    return attrs.evolve(o, state="open", by=None, requested=False, background=False)
-
-
-def _after_words(o: Obligation, utterance: str) -> Obligation:
-    if _is(o, "utterance", (utterance,)) and o.state != "claimed":
-        return attrs.evolve(o, state="open")
-    return attrs.evolve(o, state="with_next") if o.state == "with_turn" else o
-
-
-def _after_noise(o: Obligation) -> Obligation:
-    return attrs.evolve(o, state="open") if o.state == "with_turn" else o

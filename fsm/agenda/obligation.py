@@ -1,0 +1,126 @@
+"""What the agenda consists of: obligations, and the live replies that claim them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from .settlement import Column, Ending, Kind
+
+__all__ = ["Obligation", "Reply"]
+
+
+@attrs.frozen
+class Obligation:
+    """Something that the agent has yet to deliver to the user. When it is delivered or dropped,
+    it leaves the agenda.
+
+    Attributes:
+        kind: Its kind.
+        id: The id of the message or the call.
+        state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
+            delivers it, and none is started for it. ``with_turn``: the same, unless the
+            interruption of its reply turns out to be a noise. ``with_model``: the same, and a
+            realtime model may answer it by itself. ``claimed``: the reply `by` delivers it.
+        by: The live reply that has claimed it.
+        ready: It can be delivered. A running call is not ready.
+        requested: The last request of that reply included it.
+        made_by: The reply that has made the call.
+        background: The framework requests a reply for it.
+        failures: How many replies that claimed it have failed.
+    """
+
+    kind: Kind
+    id: str
+    state: Literal["open", "with_next", "with_turn", "with_model", "claimed"] = "open"
+    by: str | None = None
+    ready: bool = True
+    requested: bool = False
+    made_by: str | None = None
+    background: bool = False
+    failures: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """The next reply delivers it, and none is started for it."""
+        return self.state in ("with_next", "with_turn")
+
+    @property
+    def due(self) -> bool:
+        """The next request without its own instructions must deliver it."""
+        return self.ready and self.state != "claimed"
+
+    def column(self, own: str | None, *, sole: bool) -> Column:
+        """Its column in the table that settles the claims of a reply.
+
+        Args:
+            own: The call that has interrupted the reply.
+            sole: The last request delivers only one obligation.
+        """
+        if self.kind == "utterance":
+            return "utterance"
+        if self.id == own:
+            return "own_result"
+        if not self.requested:
+            return "background_result" if self.background else "pending_result"
+        return "sole_result" if sole else "result"
+
+    def in_background(self) -> Obligation:
+        """The framework requests a reply for it."""
+        state: Literal["with_next", "claimed"] = "with_next" if self.by is None else "claimed"
+        return attrs.evolve(self, state=state, background=True)
+
+    def detached(self) -> Obligation:
+        """No framework delivers it. If another reply has claimed it, the claim stands."""
+        if self.by not in (None, self.made_by):
+            return attrs.evolve(self, background=False)
+        return attrs.evolve(self, state="open", by=None, requested=False, background=False)
+
+    def after_utterance(self, utterance: str) -> Obligation:
+        """This utterance is to be answered. What it has interrupted was interrupted by no noise."""
+        if (self.kind, self.id) == ("utterance", utterance) and self.state != "claimed":
+            return attrs.evolve(self, state="open")
+        return attrs.evolve(self, state="with_next") if self.state == "with_turn" else self
+
+    def after_noise(self) -> Obligation:
+        """What has interrupted its reply was a noise."""
+        return attrs.evolve(self, state="open") if self.state == "with_turn" else self
+
+
+@attrs.frozen
+class Reply:
+    """A live reply.
+
+    Attributes:
+        requested: A request was sent for it.
+        heard: The user has heard a part of its last step.
+        sole: Its last request delivers only one obligation.
+        made: How many calls of its last request were made so far.
+        calls: The total number of calls of its last request. None while the stream is open.
+        interrupted_by: Who has interrupted it; None if it continues.
+        unanswered: What has interrupted it gets no answer.
+        stopped: The reason, if that is known better, and the call that has interrupted it.
+    """
+
+    id: str
+    instructed: bool = False
+    requested: bool = False
+    heard: bool = False
+    sole: bool = False
+    made: int = 0
+    calls: int | None = None
+    interrupted_by: Ending | None = None
+    stopped: tuple[Ending, str | None] | None = None
+    unanswered: bool = False
+
+    @property
+    def may_call(self) -> bool:
+        """Its last request may still make calls."""
+        return self.calls is None or self.made < self.calls
+
+    @property
+    def ending(self) -> tuple[Ending, str | None]:
+        """What ends it if it is interrupted, and the call that has done so. A speculation that is
+        not used is interrupted by nobody."""
+        return self.stopped or (self.interrupted_by or "dropped", None)
