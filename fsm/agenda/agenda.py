@@ -251,10 +251,13 @@ class Agenda:
         return claimed._with_reply(Reply(reply, requested=True, sole=sole))
 
     def _reply_asked(self, asked: ReplyAsked) -> Agenda:
-        agenda = self
-        if self.reply(asked.reply) is None:
-            reply = Reply(asked.reply, asked.instructed)
-            agenda = attrs.evolve(self, replies=(*self.replies, reply))
+        agenda, live = self, self.reply(asked.reply)
+        if live is None:
+            live = Reply(asked.reply, asked.instructed)
+            agenda = attrs.evolve(self, replies=(*self.replies, live))
+        if new := [id for id in asked.utterances if id not in live.answers]:
+            answers = *live.answers, *new
+            agenda = agenda._with_reply(attrs.evolve(live, answers=answers))
 
         def claim(o: Obligation) -> Obligation:
             if o.state == "claimed" or not asked.claims(o.kind, o.id):
@@ -312,11 +315,14 @@ class Agenda:
     ) -> Agenda:
         live = self.reply(reply)
         sole, fates = live is not None and live.sole, rules.settle[row]
+        answers = live.answers if live is not None else ()
 
         def settle(o: Obligation) -> Obligation | None:
             if o.by != reply or (only_requested and not o.requested):
                 return o
             fate = fates[o.column(own, sole=sole)]
+            if row == "speculation_dropped" and o.kind == "utterance" and o.id not in answers:
+                fate = "open"  # it was committed before the speculation
             failures = o.failures + (fate == "retry")
             if fate == "retry":
                 fate = "open" if failures < 2 else "with_next"

@@ -93,6 +93,7 @@ class Reply:
     """A live reply.
 
     Attributes:
+        answers: The utterances that it was requested for. Its requests may contain others.
         requested: A request was sent for it.
         heard: The user has heard a part of its last step.
         sole: Its last request delivers only one obligation.
@@ -113,6 +114,7 @@ class Reply:
     interrupted_by: Ending | None = None
     stopped: tuple[Ending, str | None] | None = None
     unanswered: bool = False
+    answers: tuple[str, ...] = ()
 
     @property
     def may_call(self) -> bool:

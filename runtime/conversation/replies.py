@@ -39,12 +39,10 @@ class _Live:
 
     Attributes:
         agent: Its agent.
-        answers: The ids of the messages that it was asked to answer.
     """
 
     speech: Speech
     agent: object
-    answers: set[str] = attrs.field(factory=set)
 
 
 class Replies:
@@ -72,8 +70,6 @@ class Replies:
     def answers(self, speech: Speech, utterances: Iterable[str]) -> None:
         """A reply answers these messages of the user."""
         for utterance in utterances:
-            if (live := self._live.get(speech.id)) is not None:
-                live.answers.add(utterance)
             self._log.add(AnswerDue(utterance))
             self._log.add(ReplyAsked(speech.id, utterances=[utterance]))
 
@@ -146,22 +142,14 @@ class Replies:
         Args:
             failed: An error has ended it.
         """
-        live = self._live.pop(speech.id, None)
-        if live is None:
+        if self._live.pop(speech.id, None) is None:
             return
         by: Ending = "failure" if failed else "finished"
         call: str | None = None
         reply = self._log.agenda.reply(speech.id)
         if speech.interrupted and reply is not None:
             by, call = reply.ending
-        taken_along = self._taken_along(live) if by == "dropped" else []
         self._log.add(ReplyEnded(speech.id, by, call))
-        for utterance in taken_along:  # it was committed before the speculation
-            self._log.add(AnswerDue(utterance))
-
-    def _taken_along(self, live: _Live) -> list[str]:
-        claimed = self._log.agenda.claimed_by(live.speech.id)
-        return [o.id for o in claimed if o.kind == "utterance" and o.id not in live.answers]
 
     def leaving(self, agent: object) -> None:
         """An agent is being replaced: that is the reason if its reply is interrupted now."""

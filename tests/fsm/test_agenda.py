@@ -167,6 +167,13 @@ def test_its_answer_ends_like_any_other(ends: list[Entry], becomes: dict[str, st
     assert states(fold(HeardByModel("u"), AnswersByItself("r"), *ends)) == becomes
 
 
+def test_a_dropped_speculation_leaves_an_utterance_open_that_was_committed_before() -> None:
+    """Its request has contained that one, too; its own utterance was not committed."""
+    own = AnswerDue("v"), ReplyAsked("r", ["v"])
+    dropped = fold(AnswerDue("u"), *own, RequestSent("r"), ReplyEnded("r", "dropped"))
+    assert states(dropped) == {"u": "open"}
+
+
 def test_the_agenda_says_what_ends_a_reply_that_is_interrupted() -> None:
     """The first reason that is known counts; without one, who has interrupted it."""
 
