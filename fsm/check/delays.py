@@ -33,6 +33,9 @@ MUCH_LONGER = 100.0
 LONGEST_PAUSE = 600.0
 """So were more seconds than these below `after` in a section."""
 
+END_OF_SPEECH = 0.55
+"""Seconds of silence after which Silero reports the end of speech on LiveKit."""
+
 _LIMITS = {"tool_running": "tool_limit", "thinking": "thinking_limit"}
 _VOICE = ("user_started_speaking", "user_stopped_speaking", "barge_in")
 _GIVES_UP = {
@@ -169,6 +172,13 @@ def _without_effect(flow: Flow, source: Source) -> Iterator[Finding]:
         rows = flow.rows(state) if state in flow.states else ()
         timers = {row.trigger for row in rows if row.timer} - {*flow.lasting, limit, "report_after"}
         pairs += [(timer, limit) for timer in sorted(timers)]
+    for name, held in flow.states.items():
+        path: Path = ("states", name, "tuning", "min_silence")
+        pause = held.tuning.min_silence or 0.0
+        if "backchannel_after" in held.after and pause >= END_OF_SPEECH:
+            message = f"pause: {pause:g} s, but before that a VAD reports the end of speech"
+            remedy = f"write less than the silence of your VAD (Silero on LiveKit: {END_OF_SPEECH})"
+            yield source.at(path, message, remedy, code="delay", severity="warning")
     for timer, limit in pairs:
         seconds, most = flow.timers.get(timer, 0.0), flow.timers.get(limit, inf)
         if most < seconds < inf and not source.inherited(("timers", timer)):

@@ -65,7 +65,7 @@ def add_backchannels(parts: Parts) -> None:
         rows = parts.rows(state).get(_BEGINS, ())
         begun = also_restarting(rows, ("backchannel_after",), ("prepare_backchannel",))
         parts.trigger(state, _BEGINS, begun, _SECTION)
-        parts.tuned(state, Tuning(min_silence=its.pause))
+        parts.tuned(state, Tuning(min_silence=its.pause), {"min_silence": (*_SECTION, "pause")})
     if heard := parts.rows("thinking").get("playout_started"):
         stops = tuple(attrs.evolve(r, actions=(*r.actions, "stop_backchannel")) for r in heard)
         parts.trigger("thinking", "playout_started", stops, _SECTION)

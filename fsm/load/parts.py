@@ -199,9 +199,12 @@ class Parts:
                 self.places["states", state, "on", name] = place
             self._replace(state, attrs.evolve(body, on={**body.on, name: rows}))
 
-    def tuned(self, state: str, tuning: Tuning) -> None:
-        """Apply settings in a state. Its own take precedence."""
+    def tuned(self, state: str, tuning: Tuning, places: Mapping[str, Path]) -> None:
+        """Apply settings in a state, which are written at these places. Its own take precedence."""
         if (body := self.file.states.get(state)) is not None:
+            for key, place in places.items():
+                if getattr(body.tuning, key) is None:
+                    self.places["states", state, "tuning", key] = place
             self._replace(state, attrs.evolve(body, tuning=body.tuning.over(tuning)))
 
     def guard(self, state: str, fact: str, actions: Collection[object]) -> None:

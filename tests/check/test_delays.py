@@ -72,6 +72,13 @@ def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Pa
                 "longer, too, or this one shorter"
             ],
         ),
+        (
+            "backchannels: {say: Mhm., pause: 2}\n",
+            [
+                "3:34 pause: 2 s, but before that a VAD reports the end of speech; write less than "
+                "the silence of your VAD (Silero on LiveKit: 0.55)"
+            ],
+        ),
         ("hold: {limit: 1800, then: Are you back?}\ntimers: {report_after: 60}\n", []),
     ],
 )
