@@ -54,6 +54,24 @@ RIGHT = {
         model="server",
         detection="realtime_llm",
     ),
+    "a detector ends the turn of the user while a text of the application waits": Script(
+        "",
+        (Sound(3.0, 0.3, 1, stt_delay=0.6, likely=False, answer=3, ttft=1.5),),
+        moves=(Move(5.35, "say"),),
+        switches=frozenset({"application"}),
+        settings={"preemptive_generation": {"enabled": True}},
+        detection="detector",
+        detector_delay=0.05,
+    ),
+    "a detector ends a turn of too few words while the agent speaks": Script(
+        "",
+        (Sound(3.0, 0.3, 1, likely=False, answer=3, ttft=1.5),),
+        moves=(Move(5.1, "run"),),
+        switches=frozenset({"application"}),
+        detection="detector",
+        detector_delay=0.4,
+        min_words=2,
+    ),
     "a noise delays the end of a turn, and so its hook": Script(
         "",
         (

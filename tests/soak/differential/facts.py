@@ -18,14 +18,14 @@ from .script import Script, Sound
 from .tools import Run
 
 __all__ = [
-    "Finding", "Question", "answered", "commits", "delivered", "given_up", "handoffs",
-    "heard_words", "holds", "known_result", "left_out", "may_be_lost", "obeyed", "outputs",
-    "questions", "refused", "replies_to", "said_yes", "spoken", "stops", "too_few", "typed",
-    "user_words", "with_results",
+    "LATEST_WORDS", "Finding", "Question", "answered", "commits", "delivered", "endpointing",
+    "given_up", "handoffs", "heard_words", "holds", "known_result", "left_out", "may_be_lost",
+    "obeyed", "outputs", "questions", "refused", "replies_to", "said_yes", "spoken", "stops",
+    "too_few", "typed", "user_words", "with_results",
 ]  # fmt: skip
 
-ENDPOINTING = 0.6
-"""Seconds from a transcript until LiveKit decides whether the turn is over."""
+LATEST_WORDS = 0.3
+"""Seconds within which words of a sound come, at the latest."""
 
 JOINED = 6.0
 """Seconds within which two sounds may be one turn."""
@@ -126,7 +126,7 @@ def holds(played: Played) -> Iterator[tuple[float, float]]:
                     if s.at > sound.at and s.phrase not in HOLD
                     and (s.phrase in BACK or not script.keys.until)]  # fmt: skip
             ends += [*typed(script), *spoken(played, HOLD_LIMIT)]
-            begun = sound.recognised + times(script.keys.pace, ENDPOINTING) + script.hook
+            begun = _decided(script, sound) + script.hook
             ends = [at for at in ends if at > (begun if at in typed(script) else sound.recognised)]
             yield sound.at, min(ends, default=script.end)
 
@@ -281,7 +281,17 @@ def _committed_by(script: Script, sound: Sound) -> float:
 
 
 def _decided(script: Script, sound: Sound) -> float:
-    return sound.recognised + times(script.keys.pace, ENDPOINTING)
+    return sound.recognised + endpointing(script, sound) + 0.1
+
+
+def endpointing(script: Script, sound: Sound) -> float:
+    """Seconds until the end of a turn is decided, after the words of the sound. The rest of digits
+    is waited for."""
+    delay = times(script.keys.pace, 0.5)
+    if script.detection == "detector":
+        delay = times(script.keys.pace, 0.5 if sound.likely else 3.0) + script.detector_delay
+    part = sound.phrase and script.keys.expect is not None
+    return max(delay, LATEST_WORDS + (script.keys.expect or 0.0)) if part else delay
 
 
 def left_out(played: Played, sound: Sound) -> bool:

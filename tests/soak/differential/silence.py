@@ -10,10 +10,12 @@ import attrs
 from turnfsm.fsm.pace import times
 
 from .facts import (
+    LATEST_WORDS,
     Finding,
     answered,
     commits,
     delivered,
+    endpointing,
     given_up,
     handoffs,
     heard_words,
@@ -44,7 +46,7 @@ Span = tuple[float, float]
 MARGIN = 0.5
 """Seconds of silence for all that takes no time of the script."""
 
-AFTER_NOISE, LATEST_WORDS = 2.0, 0.3
+AFTER_NOISE = 2.0
 """Seconds, once: a sound may have been words, and words may still come. The first are those at the
 pace `normal`."""
 
@@ -178,16 +180,6 @@ def _said_alone(played: Played, sound: Sound, what: str, word: str, since: float
         yield Wait("move", what, since, end, until is not None, silent, limit)
 
 
-def endpointing(script: Script, sound: Sound) -> float:
-    """Seconds until the end of a turn is decided, after the words of the sound. The rest of digits
-    is waited for."""
-    delay = times(script.keys.pace, 0.5)
-    if script.detection == "detector":
-        delay = times(script.keys.pace, 0.5 if sound.likely else 3.0) + script.detector_delay
-    part = sound.phrase and script.keys.expect is not None
-    return max(delay, LATEST_WORDS + (script.keys.expect or 0.0)) if part else delay
-
-
 def _after_noise(script: Script) -> float:
     by_model = BY_MODEL if script.model == "server" else 0.0
     return times(script.keys.pace, AFTER_NOISE) + LATEST_WORDS + by_model
@@ -238,10 +230,12 @@ def _stops(played: Played) -> list[float]:
 
 
 def _overtaken(played: Played, number: int, until: float | None) -> bool:
-    """Somebody has interrupted what a move asks for, or it has failed."""
+    """Somebody has interrupted what a move asks for, perhaps with the end of their turn, or it has
+    failed."""
     script, at = played.script, played.script.moves[number - 1].at
     last = script.end if until is None else until
     acts = [moment for sound in script.sounds for moment in (sound.at, sound.recognised)]
+    acts += [_due(script, sound) + endpointing(script, sound) for _, sound in script.sentences()]
     acts += [stop for stop in _stops(played) if stop != at]  # `chat` stops what was said before it
     acts += [move.at for n, move in enumerate(script.moves, 1) if n != number]
     failed = "failures" in script.switches and until is None
