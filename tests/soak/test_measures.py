@@ -65,11 +65,12 @@ RIGHT = {
     ),
     "a detector ends a turn of too few words while the agent speaks": Script(
         "",
-        (Sound(3.0, 0.3, 1, likely=False, answer=3, ttft=1.5),),
+        (Sound(3.0, 0.3, 1, likely=False, answer=3, phrase="wow"),),
         moves=(Move(5.1, "run"),),
-        switches=frozenset({"application"}),
+        switches=frozenset({"application", "overlap"}),
         detection="detector",
         detector_delay=0.4,
+        keys=Keys(overlap=True),
         min_words=2,
     ),
     "a noise delays the end of a turn, and so its hook": Script(
