@@ -112,14 +112,14 @@ def _text(file: Path, judged: Audit) -> str:
 
 def _rates(panel: Panel) -> str:
     rates = (
-        ("L_R", panel.response_latency, " s"),
-        ("L_Y", panel.yield_latency, " s"),
-        ("R_R", panel.response_rate, ""),
-        ("R_Y", panel.yield_rate, ""),
-        ("I_A", panel.agent_interruption_rate, ""),
-        ("S_BC", panel.backchannels_ignored, ""),
-        ("S_VT", panel.vocal_tics_ignored, ""),
-        ("S_ND", panel.non_directed_ignored, ""),
+        ("response latency L_R", panel.response_latency, " s"),
+        ("yield latency L_Y", panel.yield_latency, " s"),
+        ("response rate R_R", panel.response_rate, ""),
+        ("yield rate R_Y", panel.yield_rate, ""),
+        ("agent interrupts I_A", panel.agent_interruption_rate, ""),
+        ("backchannels S_BC", panel.backchannels_ignored, ""),
+        ("vocal tics S_VT", panel.vocal_tics_ignored, ""),
+        ("not to the agent S_ND", panel.non_directed_ignored, ""),
     )
     return ", ".join(f"{name} {value:.2f}{s}" for name, value, s in rates if value is not None)
 

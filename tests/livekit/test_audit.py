@@ -494,7 +494,7 @@ def test_several_recordings_end_with_a_summary(
     assert run("audit", str(slow), str(lost)) == 1
     [*_, head, worst, _, _, panel] = capsys.readouterr().out.splitlines()
     assert head == "2 sessions, 2 with findings"
-    assert panel.startswith("panel of all: L_R ")
+    assert panel.startswith("panel of all: response latency L_R ")
     kind, unsaid = kinds_of([audited(scenario("S5-turn"))])
     assert unsaid.property == ""
     assert kind.silence == pytest.approx(5.35, abs=0.05)

@@ -98,7 +98,9 @@ def test_the_scores_of_eva_stand_beside_ours(
     with pytest.raises(SystemExit):
         main(("audit", str(record)))
     panel, scores = capsys.readouterr().out.splitlines()[-2:]
-    assert panel == "panel: L_R 6.00 s, R_R 0.50, I_A 0.00"
+    assert panel == (
+        "panel: response latency L_R 6.00 s, response rate R_R 0.50, agent interrupts I_A 0.00"
+    )
     assert scores == (
         "scores of EVA: response latency mean 6.00, response latency max 6.00, turn_taking 0.25"
     )
@@ -183,5 +185,7 @@ def test_several_simulations_end_with_the_panel_of_all(
     with pytest.raises(SystemExit):
         main(("audit", str(tmp_path / "1.json"), str(tmp_path / "2.json")))
     assert (
-        capsys.readouterr().out.splitlines()[-1] == "panel of all: L_R 2.00 s, R_R 1.00, I_A 0.00"
+        capsys.readouterr().out.splitlines()[-1]
+        == "panel of all: response latency L_R 2.00 s, response rate R_R 1.00, "
+        "agent interrupts I_A 0.00"
     )
