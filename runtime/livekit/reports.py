@@ -15,11 +15,11 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.store.keeping import Keeping
 
 from .overrides import (
     GovernedHandle,
-    GovernedSession,
     activity_of,
     cancel_call,
     current_speech,
@@ -45,7 +45,7 @@ class Reports:
 
     def __init__(
         self,
-        session: GovernedSession[Any],
+        session: AgentSession[Any],
         conductor: Conductor,
         ledger: Ledger,
         keeping: Keeping | None,
@@ -99,7 +99,6 @@ class Reports:
         """All listeners have received the event, and may have cancelled the reply to outputs."""
         silent = [output.call_id for output in replied if not output.reply_required]
         self._conductor.tools.executed(speech, silent)
-        self._session.tools_executed(event.function_calls, event.function_call_outputs)
         agent = self._conductor.agent
         if event.has_tool_reply and agent is not None and agent.setup.keeps_context:
             # the model is asked when the floor is free

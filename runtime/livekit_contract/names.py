@@ -76,6 +76,14 @@ ORDERS = (
         "barge_in",
     ),
     Order(
+        _ACTIVITY,
+        "_pipeline_reply_task_impl",
+        ("function_tools_executed",),
+        ("_tool_items_added",),
+        "the event about tool calls must come before their results are in the conversation",
+        "calls",
+    ),
+    Order(
         "voice.agent_session:AgentSession",
         "_update_activity",
         ("_next_activity",),

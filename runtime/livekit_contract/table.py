@@ -102,6 +102,8 @@ voice.speech_handle:SpeechHandle method:
   _authorize_generation(self) | a reply without text makes its calls beside a filler
 
 [calls]
+voice.agent_session:AgentSession method:
+  _tool_items_added(self items) | a call and its result are in the conversation
 voice.speech_handle:SpeechHandle method:
   _item_added(self items) | notice a result at once
 voice.tool_executor:_ToolExecutor method:

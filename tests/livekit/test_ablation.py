@@ -41,6 +41,7 @@ SCENARIOS = {
 
 UNSHOWN = {
     "GovernedExecutor._enqueue_reply": "LiveKit would ask for a second reply to a late result",
+    "GovernedSession._tool_items_added": "the ledger closes a call whose result is committed",
     "GovernedSession._on_audio_enabled_changed": "a result waits while a button is held",
     "RealtimeActivity._schedule_speech": "a model's own answer is known before it gets the floor",
     "GovernedHandle.interrupt": "a tool may interrupt its own turn although its policy holds it",

@@ -166,6 +166,13 @@ MENDED = {
         switches=frozenset({"close"}),
         schedule=1,
     ),
+    "a step hands over after the tool that does so has had its other result said": Script(
+        "",
+        (Sound(0.5, 0.9, 3, calls=(1, 2), answer=3), Sound(20.0, 0.6, 1)),
+        {1: Job(0.5, does="replies", ends="hands_off"), 2: Job(0.5)},
+        switches=frozenset({"handoff", "speaking_tools"}),
+        schedule=1,
+    ),
 }
 
 

@@ -7,7 +7,7 @@ import contextlib
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -88,15 +88,17 @@ class GovernedSession(ClosingSession[Userdata_T]):
         context = heard.turn_context if isinstance(heard, GovernedHandle) else None
         super()._update_agent_state(state, otel_context=context, start_time=at)
 
-    def tools_executed(self, calls: Iterable[Any], outputs: Sequence[Any]) -> None:
-        """Calls and their outputs are in the conversation."""
-        self.show_to_next([*calls, *outputs])
-        commits = self.__dict__.setdefault("_commits", deque(maxlen=RECENT))
-        commits.extend((output.call_id, time.time()) for output in outputs)
-        for activity in tuple(self.__dict__.get("_adopted", ())):
-            activity.tell(outputs)
+    def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
+        super()._tool_items_added(items)
+        self.show_to_next(items)
+        results = [item for item in items if item.type == "function_call_output"]
+        if results:
+            commits = self.__dict__.setdefault("_commits", deque(maxlen=RECENT))
+            commits.extend((item.call_id, time.time()) for item in results)
+            for activity in tuple(self.__dict__.get("_adopted", ())):
+                activity.tell(results)
         self._conductor.tools.committed(
-            Result(output.call_id, not (output.output or output.is_error)) for output in outputs
+            Result(item.call_id, not (item.output or item.is_error)) for item in results
         )
 
     def show_to_next(self, items: Sequence[Any]) -> None:

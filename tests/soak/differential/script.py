@@ -228,7 +228,7 @@ def simpler(script: Script) -> Iterator[Script]:
                 sounds = (*script.sounds[:i], plain, *script.sounds[i + 1 :])
                 yield attrs.evolve(script, sounds=sounds)
     for field in attrs.fields(Keys):
-        keys = attrs.evolve(script.keys, **{field.name: field.default})
+        keys = attrs.evolve(script.keys, **{field.name: getattr(Keys(), field.name)})
         if keys != script.keys:
             yield attrs.evolve(script, keys=keys)
     for number, job in script.jobs.items():
