@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow
 from .maker import Maker, Where
 from .parts import Move, Rule
 from .turn import WAITS_FOR_TOOLS
-from .turn_words import words_decide
+from .turn_words import transcripts_decide
 
 __all__ = ["floor_is_alive", "over_the_user"]
 
@@ -112,7 +112,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     def held(state: str) -> Where:
         return lambda m: state not in deaf and _stays("final_transcript", state)(m)
 
-    yield from words_decide(make)
+    yield from transcripts_decide(make)
     for fact in make.host_facts("interruptible"):
         yield make.refused(
             "barge_in", "though the speech may be interrupted", ["~step_running", fact]

@@ -9,31 +9,31 @@ from turnfsm.fsm.flow import Flow
 from .maker import Maker
 from .parts import Move, Rule
 
-__all__ = ["words_decide"]
+__all__ = ["transcripts_decide"]
 
 _WORDS = ("interim_transcript", "final_transcript")
 
 
-def words_decide(make: Maker) -> Iterator[Rule]:
+def transcripts_decide(make: Maker) -> Iterator[Rule]:
     """A barge-in stops or holds the audio, unless the state leaves that to the transcript. There a
     transcript that is not a backchannel stops it, and a stop word always does."""
-    left_to_words = _left_to_words(make.flow)
+    left_to_transcripts = _left_to_transcripts(make.flow)
 
     def does_nothing(move: Move) -> bool:
         stops = {"pause_output", "hold_output", "interrupt_speech"}
         taken = move.trigger == "barge_in" and move.taken is not None
-        return taken and move.source not in left_to_words and not stops & {*move.actions}
+        return taken and move.source not in left_to_transcripts and not stops & {*move.actions}
 
     yield make.move(
         "barge_in is granted without pause_output or hold_output or interrupt_speech",
         does_nothing,
         unless=["~paused", "~output_held"],
     )
-    for state in sorted(left_to_words):
-        yield from _stopped_by_words(make, state)
+    for state in sorted(left_to_transcripts):
+        yield from _stopped_by_transcript(make, state)
 
 
-def _stopped_by_words(make: Maker, state: str) -> Iterator[Rule]:
+def _stopped_by_transcript(make: Maker, state: str) -> Iterator[Rule]:
     def goes_on(move: Move) -> bool:
         words = (move.source, move.trigger) == (state, "final_transcript")
         return words and "interrupt_speech" not in move.actions
@@ -57,7 +57,7 @@ def _stopped_by_words(make: Maker, state: str) -> Iterator[Rule]:
         )
 
 
-def _left_to_words(flow: Flow) -> frozenset[str]:
+def _left_to_transcripts(flow: Flow) -> frozenset[str]:
     """The states with playing or paused audio in which the transcript decides whether it stops."""
     if "backchannel" not in flow.host_facts:
         return frozenset()

@@ -67,7 +67,7 @@ def add_confirm(parts: Parts) -> None:
     for state in ("tool_running", CONFIRMING):
         parts.trigger(state, "question_due", (ask,), _SECTION)
     for state in parts.file.states:
-        _other_words(parts, state)
+        _other_transcripts(parts, state)
     for name, property in _PROPERTIES.items():
         parts.never(name, property, _SECTION)
 
@@ -142,12 +142,12 @@ def _actions(parts: Parts) -> None:
         parts.action("say_unconfirmed", Action(is_=means), _SECTION)
 
 
-def _other_words(parts: Parts, state: str) -> None:
+def _other_transcripts(parts: Parts, state: str) -> None:
     """Text that was answered, or typed, is not a yes: no call waits for one any more."""
     on = parts.file.states[state].on
     for trigger, rows in on.items():
-        if any(_takes_words(row) for row in rows):
-            ended = tuple(_ending(row) if _takes_words(row) else row for row in rows)
+        if any(_takes_transcript(row) for row in rows):
+            ended = tuple(_ending(row) if _takes_transcript(row) else row for row in rows)
             parts.trigger(state, trigger, ended, _SECTION)
     if parts.file.states[state].final:
         return
@@ -162,7 +162,7 @@ def _model_owns_turns(parts: Parts) -> bool:
     return parts.file.turn_detection == "realtime_llm"
 
 
-def _takes_words(row: Transition) -> bool:
+def _takes_transcript(row: Transition) -> bool:
     return not {"answer_turn", "leave_turn"}.isdisjoint(row.actions)
 
 

@@ -47,18 +47,20 @@ class AgentState:
             step: The step that has the floor.
         """
         self._ready = True
-        told = published == "listening" or (published == "thinking" and not self._waits_after(step))
+        reported = published == "listening" or (
+            published == "thinking" and not self._waits_after(step)
+        )
         if published in ("thinking", "listening"):
             self._asked = published == "thinking" or self._asked_meanwhile
             self._asked_meanwhile = published == "thinking" and self._declared() == "speaking"
-        self.project(publish, told=told)
+        self.project(publish, reported=reported)
 
-    def project(self, publish: Publish | None = None, *, told: bool = False) -> None:
+    def project(self, publish: Publish | None = None, *, reported: bool = False) -> None:
         """Publish the agent state for the flow's current state.
 
         Args:
             publish: Publishes it; the session by default.
-            told: The framework has reported the end of playout, so do not wait for the gap.
+            reported: The framework has reported the end of playout, so do not wait for the gap.
         """
         if self.muted:
             return
@@ -67,7 +69,7 @@ class AgentState:
         self._settling = state == "interrupted" or (self._settling and state == "listening")
         silent = self._published == "speaking" and self._declared() == "thinking"
         between = state == "listening" and self._asked  # another step may be about to begin
-        if self._settling or between or (silent and not told):
+        if self._settling or between or (silent and not reported):
             if self._timer is None:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)

@@ -275,7 +275,7 @@ class Conductor:
         if not isinstance(verdict, Taken):
             return
         begins = verdict.entered or "report_after" in verdict.restarts
-        if self.host.wait.told and (begins or not self.host.waits_on()):
+        if self.host.wait.reported and (begins or not self.host.waits_on()):
             self.host.wait.over(self.turn.now)
         if verdict.entered:
             core.session.tune(core.tuning)

@@ -83,10 +83,10 @@ class Confirming:
         afterwards."""
         return self._over and self._early is None and not self._stale
 
-    def agrees(self, words: str) -> bool:
+    def agrees(self, text: str) -> bool:
         """Whether this text is a yes to the question."""
         call = self.awaited
-        return call is not None and call.confirm is not None and call.confirm.agrees(words)
+        return call is not None and call.confirm is not None and call.confirm.agrees(text)
 
     # -- what happens
 
@@ -110,7 +110,7 @@ class Confirming:
         if self._early == "voice":
             self._early = None
 
-    def words_ignored(self) -> None:
+    def transcript_ignored(self) -> None:
         """The user's turn was ignored."""
         self._early = None
 

@@ -116,7 +116,7 @@ class HostFacts:
         """The transcript so far of the current utterance. `final`: its last part is final."""
         self._said = UserText(text, final)
 
-    def words_over(self) -> None:
+    def utterance_over(self) -> None:
         """Speech starts, or the turn was decided: the next utterance has no transcript yet."""
         self._said = UserText()
 

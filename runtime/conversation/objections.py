@@ -72,30 +72,30 @@ class Objections:
 
     # -- what is answered
 
-    def answered(self, words: str, speech: Speech) -> None:
+    def answered(self, text: str, speech: Speech) -> None:
         """A reply to the user is requested, or a realtime model generates one.
 
         Posts `message_answered`, at once if there is a transcript. A realtime model may give it
         later: then on its arrival, or without it after `false_interruption`.
 
         Args:
-            words: What the user has said, as far as known.
+            text: What the user has said, as far as known.
             speech: The reply. What the user said cannot object to calls that the reply makes.
         """
         agent = self._session.activity
-        if words or not self._tools.any_open or agent is None or not agent.setup.transcribes:
-            self._post(words, speech)
+        if text or not self._tools.any_open or agent is None or not agent.setup.transcribes:
+            self._post(text, speech)
             return
         self._settle()
         self._host.transcript_awaited = speech
         limit = self._session.settings.timers.get("false_interruption", 0.0)
         self._give_up = asyncio.get_running_loop().call_later(limit, self.transcribed, "")
 
-    def transcribed(self, words: str) -> None:
+    def transcribed(self, text: str) -> None:
         """A user message with its transcript was added to the conversation."""
         if (speech := self._host.transcript_awaited) is not None:
             self._settle()
-            self._post(words, speech, empty_transcript=not words)
+            self._post(text, speech, empty_transcript=not text)
 
     def close(self) -> None:
         """The session has closed."""
@@ -107,7 +107,7 @@ class Objections:
             self._give_up.cancel()
             self._give_up = None
 
-    def _post(self, words: str, speech: Speech, *, empty_transcript: bool = False) -> None:
+    def _post(self, text: str, speech: Speech, *, empty_transcript: bool = False) -> None:
         if not self.turn.closed:
-            with self._host.about(words, empty_transcript=empty_transcript):
+            with self._host.about(text, empty_transcript=empty_transcript):
                 self.turn.post("message_answered", speech=speech.id)

@@ -121,5 +121,5 @@ class Outages:
 
     def report_no_transcript(self, event: Event) -> None:
         """Record that speech got no transcript."""
-        told = self._since, self._until, self._longest
-        self._record(VoiceUnrecognised(*(round(seconds, 3) for seconds in told)))
+        spans = self._since, self._until, self._longest
+        self._record(VoiceUnrecognised(*(round(seconds, 3) for seconds in spans)))

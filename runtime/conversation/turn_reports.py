@@ -68,7 +68,7 @@ class TurnReports:
             verdict = core.post("turn_too_short", text=info.new_transcript, source="user_turn")
         if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
             return False
-        core.host.words_over()
+        core.host.utterance_over()
         core.expecting.turn_complete()
         self.defer(info, owner, "it has too few words to interrupt what is about to be said")
         return True
@@ -86,7 +86,7 @@ class TurnReports:
                 answer later.
         """
         core, self._speculation = self._core, None
-        core.host.words_over()
+        core.host.utterance_over()
         with core.host.about(info.new_transcript, empty_transcript=empty_transcript):
             if not core.turns.is_deferred(info) and self._ignores(info):
                 core.expecting.cleared()
@@ -116,7 +116,7 @@ class TurnReports:
             return True
         if core.offer("ignore_turn", text=text, source="user_turn"):
             core.replies.noise_ended()
-            core.host.confirming.words_ignored()
+            core.host.confirming.transcript_ignored()
             return True
         return False
 

@@ -41,7 +41,7 @@ class UserReports:
         `user_started_speaking`."""
         self._last_barge_in = None
         self.transcript = ""
-        self._core.host.words_over()
+        self._core.host.utterance_over()
         self._core.expecting.voice_started()
         self._core.host.confirming.voice_started()
         self._core.post("user_started_speaking")

@@ -82,7 +82,7 @@ class UserTurns:
         deferred = self.is_deferred(info)
         self._take_in_deferred(info)
         self._latest = Turn(self._next, info, owner)
-        self._follow_words(self._latest)
+        self._follow_utterance(self._latest)
         self._log.add(TurnCommitted(self._latest.number, deferred))
 
     def typed(self, info: UserTurn, speech: Speech, items: Iterable[str]) -> None:
@@ -92,7 +92,9 @@ class UserTurns:
             items: The ids of the items in the conversation.
         """
         answers = self._answers.get(speech.id, "")
-        self._follow_words(Turn(0, info, speech=speech, items=frozenset(items), answers=answers))
+        self._follow_utterance(
+            Turn(0, info, speech=speech, items=frozenset(items), answers=answers)
+        )
 
     def is_deferred(self, info: UserTurn) -> bool:
         return self.deferred is not None and self.deferred.work is info
@@ -249,7 +251,7 @@ class UserTurns:
             info.new_transcript = _joined(deferred.work.new_transcript, info.new_transcript)
             self._log.add(TurnNotCommitted(self._next))
 
-    def _follow_words(self, turn: Turn) -> None:
+    def _follow_utterance(self, turn: Turn) -> None:
         self._unsaid = [turn for turn in self._unsaid if not self._stands(turn, ())]
         self._unsaid.append(turn)
 

@@ -83,12 +83,12 @@ class LongWait:
 
     def __init__(self, tell: Callable[[TurnWaitsLong], None]) -> None:
         self._tell = tell
-        self._told: TurnWaitsLong | None = None
+        self._reported: TurnWaitsLong | None = None
 
     @property
-    def told(self) -> bool:
+    def reported(self) -> bool:
         """A reported wait has not ended yet."""
-        return self._told is not None
+        return self._reported is not None
 
     def goes_on(
         self,
@@ -100,20 +100,20 @@ class LongWait:
         now: float,
     ) -> None:
         """The wait continues."""
-        told = self._told
+        reported = self._reported
         what = waiting, cause, names
-        if told is not None and (told.waiting, told.cause, told.names) == what:
-            if now - told.since < 2 * told.seconds:
+        if reported is not None and (reported.waiting, reported.cause, reported.names) == what:
+            if now - reported.since < 2 * reported.seconds:
                 return
-            since = told.since
+            since = reported.since
         else:
             self.over(now)
-        self._told = wait = TurnWaitsLong(*what, round(since, 6), round(now - since, 6))
+        self._reported = wait = TurnWaitsLong(*what, round(since, 6), round(now - since, 6))
         self._tell(wait)
 
     def over(self, now: float) -> None:
         """The wait is over."""
-        told, self._told = self._told, None
-        if told is not None:
-            seconds = round(now - told.since, 6)
-            self._tell(attrs.evolve(told, seconds=seconds, ended=True))
+        reported, self._reported = self._reported, None
+        if reported is not None:
+            seconds = round(now - reported.since, 6)
+            self._tell(attrs.evolve(reported, seconds=seconds, ended=True))

@@ -80,7 +80,7 @@ class StoredItems:
 
     def uncommitted(self) -> str:
         activity = self._session.activity
-        return activity.uncommitted_words if activity is not None else ""
+        return activity.uncommitted_transcript if activity is not None else ""
 
     @property
     def _agent(self) -> Agent:

@@ -51,7 +51,7 @@ class FrameEvents(BaseObserver):
         self._context: LLMContext | None = None
         self._seen = 0
         self._committed: set[str] = set()
-        self._told: set[tuple[str, str]] = set()
+        self._recorded: set[tuple[str, str]] = set()
         self._speeches = 0
         self._speech: str | None = None
         self._speaks = self._plays = self._cut = self._has_vad = self._closed = False
@@ -111,8 +111,8 @@ class FrameEvents(BaseObserver):
         if speaks != self._speaks:
             self._speaks = speaks
             states = ("listening", "speaking")
-            told = {"old": states[not speaks], "new": states[speaks]}
-            self._record("user_state_changed", told)
+            change = {"old": states[not speaks], "new": states[speaks]}
+            self._record("user_state_changed", change)
 
     # -- what the model is asked, and what is heard of it
 
@@ -146,8 +146,8 @@ class FrameEvents(BaseObserver):
 
     def _tool(self, call: str, fields: Mapping[str, Any]) -> None:
         """Record a call's start or end once: such frames go up and down the pipeline."""
-        if (call, fields["update"]) not in self._told:
-            self._told.add((call, fields["update"]))
+        if (call, fields["update"]) not in self._recorded:
+            self._recorded.add((call, fields["update"]))
             self._record("tool_execution_updated", {**fields, "call": call})
 
     # -- what is in the conversation

@@ -96,7 +96,7 @@ class GovernedActivity(ProducingActivity):
 
     async def _speculate_later(self, info: Any) -> None:
         await let_tools_end()  # the request gets their results
-        if info.new_transcript == self.uncommitted_words:
+        if info.new_transcript == self.uncommitted_transcript:
             self.on_preemptive_generation(info)
 
     @property
@@ -220,7 +220,7 @@ class GovernedActivity(ProducingActivity):
             self.label, info, empty_transcript=self._empty_transcript(info)
         )
         if not may and self._conductor.commits.was_yes(info):
-            cast(Any, self.session).add_words(info)
+            cast(Any, self.session).add_transcript(info)
         return may
 
     def _empty_transcript(self, info: Any) -> bool:

@@ -112,12 +112,12 @@ class ArrivingActivity(LeavingActivity):
         due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
         unanswered = self._conductor.log.agenda.unclaimed
         calls: dict[str, llm.FunctionCall] = {}
-        told = False
+        shown = False
         for item in _as_they_came(self.session.history, conversation_of(self)):
             if item.type == "message" and item.role == "user":
                 if item.id not in unanswered:  # these are unanswered
-                    asked, told = item.id, False
-            elif item.type == "message" and told and item.id not in held:
+                    asked, shown = item.id, False
+            elif item.type == "message" and shown and item.id not in held:
                 yield item
             elif item.type == "function_call":
                 first = _first_of_pair(item.call_id)
@@ -129,10 +129,10 @@ class ArrivingActivity(LeavingActivity):
                 and self._lacks(item, held)
                 and (call := calls.get(item.call_id)) is not None
             ):
-                told = True
+                shown = True
                 yield from (call, item) if call.id not in held else (item,)
             elif item.type == "function_call_output" and LIVEKIT_COPIES:
-                told |= item.id in held  # what was said of it came after LiveKit's copy
+                shown |= item.id in held  # what was said of it came after LiveKit's copy
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied

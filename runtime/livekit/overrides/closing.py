@@ -62,7 +62,7 @@ class ClosingSession(AgentSession[Userdata_T]):
         """The seconds of the timers in this session."""
 
     @abstractmethod
-    def add_words(self, info: Any) -> None:
+    def add_transcript(self, info: Any) -> None:
         """Add a turn that gets no answer to the conversation."""
 
     def hang_up(self) -> None:
@@ -78,7 +78,7 @@ class ClosingSession(AgentSession[Userdata_T]):
         self._conductor.outages.closing(closed_by(how["reason"], how["error"]))
         self._life.closing()
         if (turn := self._conductor.close_started()) is not None:
-            self.add_words(turn)
+            self.add_transcript(turn)
         limit = None
         try:
             await super()._aclose_locked(**how)

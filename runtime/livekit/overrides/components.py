@@ -74,11 +74,11 @@ def follow_fallbacks(
     that stops it."""
 
     def switched(part: ComponentPart, field: str) -> Callable[[Any], None]:
-        def told(event: Any) -> None:
+        def on_event(event: Any) -> None:
             label = str(getattr(event, field).label)
             record(ComponentSwitched(part, label, bool(event.available)))
 
-        return told
+        return on_event
 
     known = (
         (stt, "stt_availability_changed", switched("stt", "stt")),
@@ -86,12 +86,14 @@ def follow_fallbacks(
         (llm, "realtime_availability_changed", switched("realtime", "realtime_model")),
         (tts, "tts_availability_changed", switched("tts", "tts")),
     )
-    followed = [(component, name, told) for component, name, told in known if _tells(component)]
-    for component, name, told in followed:
-        component.on(name, told)
+    followed = [
+        (component, name, on_event) for component, name, on_event in known if _tells(component)
+    ]
+    for component, name, on_event in followed:
+        component.on(name, on_event)
 
     def stop() -> None:
-        for component, name, told in followed:
-            component.off(name, told)
+        for component, name, on_event in followed:
+            component.off(name, on_event)
 
     return stop

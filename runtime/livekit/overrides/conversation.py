@@ -34,7 +34,7 @@ class Asker(Protocol):
     def messages_to_answer(self) -> Collection[str]:
         """The ids of the user's messages that still need a request to the model."""
 
-    def messages_heard(self, words: Sequence[str]) -> None:
+    def messages_heard(self, utterances: Sequence[str]) -> None:
         """The model has heard these user messages."""
 
     def answers_messages(self) -> bool:
@@ -88,7 +88,7 @@ class ChatContextSync:
         """
         is_open = self._are_open()
         if self.asker.answers_messages() and is_open != sorted(is_open):
-            return asyncio.ensure_future(self._ask_about_words(how))
+            return asyncio.ensure_future(self._ask_about_utterance(how))
         return self._ask_now(how)
 
     def unanswered(self) -> list[str]:
@@ -103,7 +103,7 @@ class ChatContextSync:
         return [id for id in held if id in due]
 
     @property
-    def ends_with_open_words(self) -> bool:
+    def ends_with_open_utterance(self) -> bool:
         """The model would answer user messages that it was not asked to answer yet."""
         return self._are_open()[-1:] == [True]
 
@@ -140,7 +140,7 @@ class ChatContextSync:
         async with self._sending:
             await self._hold()
 
-    async def _ask_about_words(self, how: dict[str, Any]) -> llm.GenerationCreatedEvent:
+    async def _ask_about_utterance(self, how: dict[str, Any]) -> llm.GenerationCreatedEvent:
         with contextlib.suppress(llm.RealtimeError):
             async with self._sending:
                 await self._hold(answers=True)

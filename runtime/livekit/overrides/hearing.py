@@ -55,10 +55,14 @@ class HearingActivity(ArrivingActivity):
     _audio_recognition: Any = Watched(_hears_with)
 
     @property
-    def uncommitted_words(self) -> str:
+    def uncommitted_transcript(self) -> str:
         """The transcript that is in no committed turn yet."""
         recognition = self._audio_recognition
-        return recognition.uncommitted_words if isinstance(recognition, GovernedRecognition) else ""
+        return (
+            recognition.uncommitted_transcript
+            if isinstance(recognition, GovernedRecognition)
+            else ""
+        )
 
     # -- the user
 
@@ -83,7 +87,7 @@ class HearingActivity(ArrivingActivity):
     @contextlib.contextmanager
     def clearing(self) -> Iterator[None]:
         """Meanwhile the application clears the user's turn."""
-        recognition, words = self._audio_recognition, self.uncommitted_words
+        recognition, words = self._audio_recognition, self.uncommitted_transcript
         if isinstance(recognition, GovernedRecognition):
             recognition.clears()
         yield
@@ -138,7 +142,7 @@ class HearingActivity(ArrivingActivity):
         """LiveKit begins to decide about the end of the turn right after `on_end_of_speech`."""
         recognition = self._audio_recognition
         by_vad = recognition is not None and ev is not None and recognition.decides_by_vad
-        return by_vad and (self.stt is None or bool(self.uncommitted_words))
+        return by_vad and (self.stt is None or bool(self.uncommitted_transcript))
 
     def _decision_begins(self) -> None:
         self._about_to_decide = False
@@ -177,7 +181,9 @@ class HearingActivity(ArrivingActivity):
             self._conductor.utterance.post("final_transcript")
 
     def _transcript_received(self, text: str, *, final: bool) -> None:
-        self._conductor.user.transcript_received(f"{self.uncommitted_words} {text}", final=final)
+        self._conductor.user.transcript_received(
+            f"{self.uncommitted_transcript} {text}", final=final
+        )
 
     def turn_decided(self) -> None:
         super().turn_decided()
@@ -239,14 +245,14 @@ class HearingActivity(ArrivingActivity):
         if recognition is None:
             return None
         tasks = [recognition._end_of_turn_task]
-        if self._commit_may_bring_words:  # it waits for the transcript, and decides then
+        if self._commit_may_bring_transcript:  # it waits for the transcript, and decides then
             tasks.append(recognition._commit_user_turn_atask)
         return next((task for task in tasks if task is not None and not task.done()), None)
 
     @property
-    def _commit_may_bring_words(self) -> bool:
+    def _commit_may_bring_transcript(self) -> bool:
         """False if a VAD has detected no speech since the last committed transcript."""
-        if self.vad is None or not self.has_stt or self.uncommitted_words:
+        if self.vad is None or not self.has_stt or self.uncommitted_transcript:
             return True
         utterance = self._conductor.utterance
         return utterance.due or not utterance.ask("turn_transcribed")

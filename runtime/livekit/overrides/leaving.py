@@ -90,7 +90,7 @@ class LeavingActivity(RealtimeActivity):
         leaving = self._scheduling_paused or self._new_turns_blocked
         if leaving and not (ev.user_initiated or self._conductor.closing):
             self.turn_decided()
-            self._conductor.realtime.answer_skipped(self._unanswered_words())
+            self._conductor.realtime.answer_skipped(self._unanswered_utterances())
             self._create_speech_task(self._leave_to_the_next(ev), name="turnfsm.skipped_reply")
         else:
             super().generation_created(livekit, ev)
@@ -103,7 +103,7 @@ class LeavingActivity(RealtimeActivity):
 
     def audio_left(self) -> None:
         """Audio was committed for the next agent."""
-        self._conductor.realtime.answer_skipped(self._unanswered_words() or [UNKNOWN])
+        self._conductor.realtime.answer_skipped(self._unanswered_utterances() or [UNKNOWN])
 
     async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:
         """The next agent answers. The model's unheard reply is removed from its conversation."""

@@ -96,7 +96,7 @@ class OverlapJudge:
                 self._tell(verdict)
                 judged = verdict.is_interruption or verdict.total_duration > 0
                 if self._step is not None and judged and not verdict.agent_ended:
-                    told = self._conductor.speech.overlap_judged
-                    told(self._step, interrupts=verdict.is_interruption)
+                    report = self._conductor.speech.overlap_judged
+                    report(self._step, interrupts=verdict.is_interruption)
         except APIError as error:
             logger.warning("LiveKit's interruption detector has failed (%s); words decide", error)

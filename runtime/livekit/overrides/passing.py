@@ -60,7 +60,7 @@ class PassingActivity(HearingActivity):
         recognition, committed = self._audio_recognition, False
         if isinstance(recognition, GovernedRecognition):
             if self._last_commit is None:
-                committed = self._leave_words(recognition)
+                committed = self._leave_transcript(recognition)
             recognition.leave()
             self._conductor.user.hearing_ends()
         if self.has_stt and self._conductor.user.speaking:
@@ -69,7 +69,7 @@ class PassingActivity(HearingActivity):
             self._conductor.commits.carry_commit()
         await super()._close_session()
 
-    def _leave_words(self, recognition: GovernedRecognition) -> bool:
+    def _leave_transcript(self, recognition: GovernedRecognition) -> bool:
         """Whether the application has committed a turn whose transcript may still arrive."""
         committed = not self._conductor.closing and recognition.hand_over_commit()
         turn = recognition.take_uncommitted_transcript()
@@ -78,7 +78,7 @@ class PassingActivity(HearingActivity):
         if turn is not None:
             ends = recognition.commits_by_itself or committed
             if self._conductor.closing:
-                cast(Any, self.session).add_words(turn)
+                cast(Any, self.session).add_transcript(turn)
             else:
                 self._conductor.commits.defer_uncommitted(self.label, turn, ends)
         return committed and turn is None
@@ -95,7 +95,7 @@ class PassingActivity(HearingActivity):
         if not goes_on:
             self._conductor.utterance.post("stt_replaced")
         elif committed and isinstance(self._audio_recognition, GovernedRecognition):
-            self._audio_recognition.commit_words_that_come()
+            self._audio_recognition.commit_coming_transcript()
 
     @property
     def _leaves_a_voice(self) -> bool:

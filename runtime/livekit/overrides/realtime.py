@@ -77,7 +77,7 @@ class RealtimeActivity(GeneratingActivity):
         """The model hears the user. `livekit` is LiveKit's handler of the event."""
         livekit(ev)
         if self._decides:  # the model cancels its own answer, even for a noise
-            self._conductor.realtime.answer_skipped(self._unanswered_words())
+            self._conductor.realtime.answer_skipped(self._unanswered_utterances())
         if self._decision is not None:
             self._decision.cancel()
         if self._hears_the_user:
@@ -121,11 +121,11 @@ class RealtimeActivity(GeneratingActivity):
         if ev.user_initiated and self._asking is not None:
             self._begins(ev, self._asking)
             self._unhandled = self._asking, ev
-        unanswered = self._unanswered_words()
+        unanswered = self._unanswered_utterances()
         self._creating = None if ev.user_initiated else ev
         livekit(ev)
         self._creating = None
-        if not ev.user_initiated or (not unanswered and self._is_asked_about_words):
+        if not ev.user_initiated or (not unanswered and self._is_asked_about_utterance):
             self.turn_decided()  # the model has cancelled its own answer
 
     @property
@@ -135,7 +135,7 @@ class RealtimeActivity(GeneratingActivity):
         return self.vad is None or not given
 
     @property
-    def _is_asked_about_words(self) -> bool:
+    def _is_asked_about_utterance(self) -> bool:
         """The requested reply answers the user."""
         asked = self._asking.id if self._asking is not None else ""
         return any(o.kind == "utterance" for o in self._conductor.log.agenda.requested_of(asked))
@@ -147,9 +147,9 @@ class RealtimeActivity(GeneratingActivity):
         """The ids of the user's messages that still need a request to the model."""
         return self._conductor.log.agenda.unanswered
 
-    def messages_heard(self, words: Iterable[str]) -> None:
+    def messages_heard(self, utterances: Iterable[str]) -> None:
         """The model has heard these user messages."""
-        self._conductor.realtime.heard(words)
+        self._conductor.realtime.heard(utterances)
 
     def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
@@ -167,13 +167,13 @@ class RealtimeActivity(GeneratingActivity):
         if not isinstance(speech, GovernedHandle) or sync is None:
             return instructions
         given = str(instructions) if instructions else None
-        later = speech.only_tells and self._words_are_answered_next
+        later = speech.only_tells and self._utterance_is_answered_next
         if given is None:
             due = self._overtaken(speech) if speech.only_tells else []
             answers = not later
             own = f"{ARRIVED.format(calls=names(due))} {UNLESS_DELIVERED}" if due else None
         else:
-            answers = sync.ends_with_open_words and not later
+            answers = sync.ends_with_open_utterance and not later
             own = given
         shown = results_in(conversation_of(self))
         self._conductor.requests.sent(speech, shown, given, answers=answers)
@@ -184,7 +184,7 @@ class RealtimeActivity(GeneratingActivity):
         asks = filter(None, (own, hint, LATER if later else None))
         return " ".join(asks) or instructions
 
-    def _unanswered_words(self) -> list[str]:
+    def _unanswered_utterances(self) -> list[str]:
         """The user's messages that the model has heard, and for which no request was sent."""
         return self._sync.unanswered() if self._sync is not None else []
 
@@ -249,7 +249,7 @@ class RealtimeActivity(GeneratingActivity):
         if not self._rt_turn_detection_enabled or decision is not self._decision:
             return False
         answered = decision.cancelled() or self._decided.is_set()
-        return not (answered or self._unanswered_words())
+        return not (answered or self._unanswered_utterances())
 
     async def _realtime_reply_task(self, **request: Any) -> None:
         handle, given = request["speech_handle"], request.get("instructions")
@@ -268,7 +268,7 @@ class RealtimeActivity(GeneratingActivity):
         self._asking = handle
         others = self._conductor.replies.would_deliver(speech)
         delivers = others or self._has_undelivered_results(handle)
-        if tool_reply and not (given or delivers) and self._words_are_answered_next:
+        if tool_reply and not (given or delivers) and self._utterance_is_answered_next:
             return  # it would answer the user, and may not make all calls
         if not handle.interrupted:
             await super()._realtime_reply_task(**request)
@@ -280,10 +280,10 @@ class RealtimeActivity(GeneratingActivity):
             await self._forget(made)
 
     @property
-    def _words_are_answered_next(self) -> bool:
+    def _utterance_is_answered_next(self) -> bool:
         """The model would answer a user message that another reply answers next: the model's own,
         one of this agent, or one of the next agent."""
-        if not self._unanswered_words():
+        if not self._unanswered_utterances():
             return False
         turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)

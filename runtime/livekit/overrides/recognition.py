@@ -74,7 +74,7 @@ class GovernedRecognition(AudioRecognition):
         if kwargs["trigger"] == "manual":
             self.segment.commit(self._audio_transcript)
             self._skips_reply = kwargs.get("skip_reply", False)
-            if self._waits_for_words:
+            if self._waits_for_transcript:
                 self._commit_later(partial(self._decide, *args, **kwargs))
                 return
         elif self._commit is not None and not self._commit.done():
@@ -134,7 +134,7 @@ class GovernedRecognition(AudioRecognition):
         return self._promised
 
     @property
-    def _waits_for_words(self) -> bool:
+    def _waits_for_transcript(self) -> bool:
         if self.commits_by_itself or self._leaves or not self.waits_for("commit_waits"):
             return False
         # If a transcript arrived less than 0.5 s ago, LiveKit does not wait. It may be that of
@@ -143,12 +143,12 @@ class GovernedRecognition(AudioRecognition):
 
     def _commit_later(self, decide: Callable[[], None]) -> None:
         most = self._commit_waits_until - _now() if self._audio_transcript else None
-        commit = self._commit_with_words(decide, most)
+        commit = self._commit_with_transcript(decide, most)
         self._committing = True
         self._end_of_turn_task = asyncio.create_task(commit)
         self._committing = False
 
-    async def _commit_with_words(self, decide: Callable[[], None], most: float | None) -> None:
+    async def _commit_with_transcript(self, decide: Callable[[], None], most: float | None) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most):
                 await self.until(lambda: self._leaves or not self.waits_for("transcript_pending"))
@@ -169,20 +169,20 @@ class GovernedRecognition(AudioRecognition):
         """
         if self.commits_by_itself:
             if self._stt_pipeline is None:  # handed over
-                self._end_wait_for_words()
+                self._end_wait_for_transcript()
             return False
         if self._skips_reply:
             return False
-        waits = self._end_wait_for_words()
+        waits = self._end_wait_for_transcript()
         return self._cancel_commit() or waits
 
-    def commit_words_that_come(self) -> None:
+    def commit_coming_transcript(self) -> None:
         """Carry out a commit that the previous agent left pending. Without a transcript there is no
         turn."""
-        if self._waits_for_words:
-            self._commit_later(self._decide_on_words)
+        if self._waits_for_transcript:
+            self._commit_later(self._decide_on_transcript)
 
-    def _decide_on_words(self) -> None:
+    def _decide_on_transcript(self) -> None:
         if self._audio_transcript:
             self._decide(llm.ChatContext.empty(), trigger="manual")
 
@@ -194,10 +194,10 @@ class GovernedRecognition(AudioRecognition):
     def clears(self) -> None:
         """The transcript is about to be cleared. LiveKit then begins another stream."""
         self._cancel_commit()
-        self._end_wait_for_words()
+        self._end_wait_for_transcript()
         self.segment = Segment()
 
-    def _end_wait_for_words(self) -> bool:
+    def _end_wait_for_transcript(self) -> bool:
         # A commit that still waits for a transcript would end the next turn.
         if self._promised is None or self._promised.done():
             return False
@@ -228,19 +228,19 @@ class GovernedRecognition(AudioRecognition):
 
     def take_uncommitted_transcript(self) -> _EndOfTurnInfo | None:
         """The transcript that is in no committed turn, as a turn."""
-        words, self._audio_transcript = self._audio_transcript, ""
-        if not words:
+        transcript, self._audio_transcript = self._audio_transcript, ""
+        if not transcript:
             return None
-        return turn_of(words, self._confidence)
+        return turn_of(transcript, self._confidence)
 
     @property
-    def uncommitted_words(self) -> str:
+    def uncommitted_transcript(self) -> str:
         """The transcript that is in no committed turn."""
         return self._audio_transcript
 
-    def resume_with(self, words: str) -> None:
+    def resume_with(self, transcript: str) -> None:
         """Start with a transcript of the previous agent, to be committed later."""
-        self._audio_transcript = words
+        self._audio_transcript = transcript
 
     @property
     def commits_by_itself(self) -> bool:
@@ -274,11 +274,11 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:
+def turn_of(transcript: str, confidence: float) -> _EndOfTurnInfo:
     """LiveKit's description of a user turn."""
     return _EndOfTurnInfo(
         skip_reply=False,
-        new_transcript=words,
+        new_transcript=transcript,
         transcript_confidence=confidence,
         metrics=_EndOfTurnMetrics(None, None, None, None),
     )

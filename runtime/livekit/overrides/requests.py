@@ -64,7 +64,7 @@ class RequestingActivity(PassingActivity):
         # The agent interrupts the user (`user_turn_limit`) with a reply to what they have said so
         # far. The turn that is committed afterwards begins with the same text.
         limits = self.session.options.turn_handling["user_turn_limit"].values()
-        if any(limits) and said and f"{self.uncommitted_words} ".startswith(f"{said} "):
+        if any(limits) and said and f"{self.uncommitted_transcript} ".startswith(f"{said} "):
             self._cut_in = handle, said
 
     @property

@@ -142,7 +142,7 @@ class GovernedSession(ClosingSession[Userdata_T]):
         """Apply the tuning of a state."""
         self.tuner.enter(tuning)
 
-    def add_words(self, info: Any) -> None:
+    def add_transcript(self, info: Any) -> None:
         """Add a turn that gets no answer to the conversation."""
         said = llm.ChatMessage(
             role="user",

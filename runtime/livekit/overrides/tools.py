@@ -151,12 +151,12 @@ class GovernedExecutor(_ToolExecutor):
             await super()._enqueue_reply(ctx, items, **how)
             ctx.session.show_to_next(items)
             return
-        told = [report_result(ctx.session, call, output) for output in outputs]
+        results = [report_result(ctx.session, call, output) for output in outputs]
         for output in outputs:
             output.reply_required = False
         await super()._enqueue_reply(ctx, items, **how)
         ctx.session.show_to_next(items)
-        for wanted in told:
+        for wanted in results:
             self._conductor.tools.late_result(Result(call.call_id, not wanted))
 
     @property
