@@ -151,10 +151,10 @@ def test_a_turn_that_noise_can_silence_is_refuted_with_the_conversation(old: str
 
 
 def test_a_ready_reply_waits_no_longer_than_two_noise_limits() -> None:
-    """Held output, and audio that was cut: one from the moment at which it was kept back, one from
-    the end of the first sound after it. Not counted is the time in which a voice is heard."""
+    """Held output and paused audio: one from the moment at which it was held back, one from the end
+    of the first sound after it. Not counted is the time in which a voice is heard."""
     details = {v.name: v.detail for v in shipped("turn").properties}
-    assert details["no_dead_floor"].count("at most 5 s (noise_limit 2.5 + noise_limit 2.5)") == 2
+    assert details["no_dead_floor"].endswith("; at most 5 s (noise_limit 2.5 + noise_limit 2.5)")
 
 
 DARK = """

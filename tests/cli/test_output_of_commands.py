@@ -81,7 +81,8 @@ def pipe_without_reader() -> Iterator[IO[bytes]]:
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A journal to read, and to draw."""
     folder = tmp_path_factory.mktemp("journal")
-    assert start("demo", "--text", "--out", str(folder)).returncode == 0
+    played = start("demo", "--text", "--out", str(folder))
+    assert played.returncode == 0, played.stdout.decode()
     return folder / "journal.jsonl"
 
 
