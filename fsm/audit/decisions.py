@@ -14,10 +14,11 @@ from turnfsm.fsm.places import decided_at
 from turnfsm.fsm.source import Location
 
 from .events import Recording
-from .follow import Follower, SessionTriggers, TurnTriggers
+from .follower import Follower
 from .properties import Broken, Judge
 from .rules import AuditFinding, Decision
 from .rules.rule import AT_ONCE
+from .triggers import SessionTriggers, TurnTriggers
 
 __all__ = ["broken_in", "decided", "otherwise_in"]
 

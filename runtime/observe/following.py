@@ -8,7 +8,7 @@ from typing import Any
 
 from turnfsm.fsm import Flow, Verdict
 from turnfsm.fsm.audit.events import Recorded
-from turnfsm.fsm.audit.follow import TurnTriggers
+from turnfsm.fsm.audit.triggers import TurnTriggers
 from turnfsm.fsm.journal import Closed
 from turnfsm.fsm.places import decided_at
 from turnfsm.runtime.journal import Sink

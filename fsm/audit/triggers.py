@@ -1,35 +1,21 @@
-"""Follows a session that no flow governs, by translating its events to triggers of a flow."""
+"""Translates the events of a session that no flow governs to the triggers of a flow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.machine import Machine
 from turnfsm.fsm.verdicts import Refused, Verdict
 
 from .events import Recorded
+from .follower import Post
 from .rules.rule import AT_ONCE, LONG
 from .rules.waiting import WaitingResults
 
-__all__ = ["Follower", "SessionTriggers", "Triggers", "TurnTriggers"]
-
-Post = Callable[[str, Any], Verdict | None]
-"""Decides on a trigger, with the ``of`` that it belongs to. None: the flow does not have it."""
+__all__ = ["SessionTriggers", "TurnTriggers"]
 
 Otherwise = Callable[[Verdict, str], None]
 """Called with the flow's decision, and with what the session did instead, as a sentence."""
-
-
-class Triggers(Protocol):
-    """Translates events to the triggers of one kind of flow."""
-
-    def hear(self, event: Recorded) -> None:
-        """Post the triggers of an event."""
-
-    def host_facts(self) -> Mapping[str, bool]:
-        """The known host facts; all others are false."""
 
 
 class TurnTriggers:
@@ -330,82 +316,3 @@ class SessionTriggers:
     def host_facts(self) -> Mapping[str, bool]:
         """No host fact is known."""
         return {}
-
-
-class Follower:
-    """Steps through a flow along a session's events, with the timers of the flow.
-
-    Args:
-        flow: The flow, which does not govern the session.
-        triggers: Translates the events.
-
-    Attributes:
-        said: The last verdict of each trigger, and its time.
-    """
-
-    def __init__(self, flow: Flow, triggers: Callable[[Post], Triggers]) -> None:
-        self.flow = flow
-        self.said: dict[str, tuple[float, Verdict]] = {}
-        self._machine = Machine(flow)
-        self._triggers = triggers(self._post)
-        self._now = 0.0
-        self._due: dict[str, float] = {}
-        self._late: dict[str, None] = {}
-        self._arm(self._machine.timers)
-
-    @property
-    def state(self) -> str:
-        """The state that the flow would be in."""
-        return self._machine.state
-
-    def hear(self, event: Recorded) -> None:
-        """Process the next event."""
-        self.go_to(event.t)
-        self._triggers.hear(event)
-
-    def go_to(self, t: float) -> None:
-        """Fire the timers that are due until then."""
-        while self._due and min(self._due.values()) <= t:
-            timer = min(self._due, key=lambda name: self._due[name])
-            self._now = self._due.pop(timer)
-            self._late[timer] = None
-            self._fire_late()
-        self._now = t
-
-    def ask(self, trigger: str) -> Verdict:
-        """What the flow would answer now. Changes nothing."""
-        self._answer()
-        return self._machine.ask(trigger)
-
-    def _post(self, trigger: str, of: Any) -> Verdict | None:
-        if trigger not in self.flow.triggers:
-            return None
-        verdict = self._decide(trigger, of)
-        self._fire_late()
-        return verdict
-
-    def _fire_late(self) -> None:
-        """Fire a due timer as soon as its guard holds."""
-        while (timer := next(filter(self.ask, self._late), None)) is not None:
-            del self._late[timer]
-            self._decide(timer, None)
-
-    def _decide(self, trigger: str, of: Any) -> Verdict:
-        self._answer()
-        verdict = self._machine.step(trigger, of)
-        self.said[trigger] = (self._now, verdict)
-        if verdict.entered:
-            self._due.clear()
-            self._late.clear()
-            self._arm(self._machine.timers)
-        self._arm(verdict.restarts)
-        return verdict
-
-    def _answer(self) -> None:
-        known = self._triggers.host_facts()
-        self._machine.set_host_facts({n: known.get(n, False) for n in self.flow.host_facts})
-
-    def _arm(self, timers: tuple[str, ...]) -> None:
-        for timer in timers:
-            self._late.pop(timer, None)
-            self._due[timer] = self._now + self.flow.timers[timer]
