@@ -19,7 +19,7 @@ GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.
 
 Playout ends shortly before the step returns the floor, and an interrupted step ends shortly before
-the next one takes it. No framework gives a signal whether another step follows. Without the gap the
+the next one takes it. No framework signals whether another step follows. Without the gap the
 agent state would flicker."""
 
 
@@ -32,8 +32,8 @@ class AgentState:
         self._timer: asyncio.TimerHandle | None = None
         self._published = "initializing"
         self._settling = False  # interrupted, but the new state is not published yet
-        self._asked = False  # a request to the model or a tool call is running
-        self._asked_meanwhile = False  # one that has begun while something else was heard
+        self._busy = False  # a request to the model or a tool call is running
+        self._busy_meanwhile = False  # one that has begun while other speech was playing
         self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
@@ -43,7 +43,7 @@ class AgentState:
 
         Args:
             published: The agent state.
-            publish: Publishes one.
+            publish: Publishes an agent state.
             step: The step that has the floor.
         """
         self._ready = True
@@ -51,8 +51,8 @@ class AgentState:
             published == "thinking" and not self._waits_after(step)
         )
         if published in ("thinking", "listening"):
-            self._asked = published == "thinking" or self._asked_meanwhile
-            self._asked_meanwhile = published == "thinking" and self._declared() == "speaking"
+            self._busy = published == "thinking" or self._busy_meanwhile
+            self._busy_meanwhile = published == "thinking" and self._declared() == "speaking"
         self.project(publish, reported=reported)
 
     def project(self, publish: Publish | None = None, *, reported: bool = False) -> None:
@@ -65,16 +65,16 @@ class AgentState:
         if self.muted:
             return
         state = self.turn.state
-        self._asked = self._asked or (state != "thinking" and self._declared() == "thinking")
+        self._busy = self._busy or (state != "thinking" and self._declared() == "thinking")
         self._settling = state == "interrupted" or (self._settling and state == "listening")
         silent = self._published == "speaking" and self._declared() == "thinking"
-        between = state == "listening" and self._asked  # another step may be about to begin
+        between = state == "listening" and self._busy  # another step may begin
         if self._settling or between or (silent and not reported):
             if self._timer is None:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)
             return
-        self._publish(self._wanted(), publish or self._session.publish)
+        self._publish(self._current(), publish or self._session.publish)
 
     def close(self) -> None:
         """Cancel a pending publication."""
@@ -92,12 +92,12 @@ class AgentState:
 
     def _gap_over(self) -> None:
         if self.turn.state in ("listening", "interrupted"):
-            self._asked = False
-        self._publish(self._wanted(), self._session.publish)
+            self._busy = False
+        self._publish(self._current(), self._session.publish)
 
-    def _wanted(self) -> str:
+    def _current(self) -> str:
         state, before = self.turn.state, self._published
-        if state == "thinking" and not self._asked:
+        if state == "thinking" and not self._busy:
             # Speech that no model generated is about to be played, or was played.
             return "listening" if self._ready else before
         return self._declared()

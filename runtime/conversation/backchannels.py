@@ -19,7 +19,7 @@ SAY = "say_backchannel"
 
 
 class Backchannels:
-    """A session that plays backchannels beside the agent's speech when the flow says so. The
+    """A session that plays backchannels during the agent's speech when the flow says so. The
     methods that raise `NotImplementedError` differ between hosts."""
 
     _backchannels: Sequence[Sound] = ()
@@ -41,7 +41,7 @@ class Backchannels:
     # -- what differs between hosts
 
     def _may_play_backchannel(self) -> bool:
-        """The agent is heard, and the output for backchannels plays none now."""
+        """The agent is audible, and the backchannel output is idle."""
         raise NotImplementedError
 
     def _backchannel_tts(self) -> object:
@@ -49,7 +49,7 @@ class Backchannels:
         raise NotImplementedError
 
     async def _synthesise_backchannel(self, voice: object, text: str) -> Sound:
-        """Synthesise a text with this TTS. It may raise what it likes."""
+        """Synthesise a text with this TTS. It may raise any exception."""
         raise NotImplementedError
 
     async def _play_backchannel(self, sound: Sound) -> None:
@@ -57,30 +57,29 @@ class Backchannels:
         raise NotImplementedError
 
     def _hush_backchannel(self) -> None:
-        """Stop the one that is still heard, if any."""
+        """Stop a backchannel that is playing."""
         raise NotImplementedError
 
     # -- the actions
 
     @host_fact
     def backchannel_ready(self) -> bool:
-        """The agent is heard, and the backchannels are synthesised and have an output, which plays
-        none now."""
+        """The agent is audible, the backchannels are synthesised, and their output is idle."""
         spoken = not self._backchannel_texts or self._backchannel_tts() is self._backchannels_by
         return bool(self._backchannels) and spoken and self._may_play_backchannel()
 
     @turn_action
     async def prepare_backchannel(self, event: Event) -> None:
-        """Synthesise the texts with this TTS, once. If that fails, none of them is said."""
+        """Synthesise the texts once with the current TTS. If that fails, none is played."""
         voice = self._backchannel_tts()
         if not self._backchannel_texts or voice is None or voice is self._backchannels_by:
             return
         self._backchannels_by, self._backchannels = voice, ()
         try:
             sounds = [
-                await self._synthesise_backchannel(voice, one) for one in self._backchannel_texts
+                await self._synthesise_backchannel(voice, text) for text in self._backchannel_texts
             ]
-        except Exception as exc:  # a plugin raises what it likes
+        except Exception as exc:  # a plugin may raise any exception
             logger.warning("the backchannels were not synthesised, and are not said: %r", exc)
             return
         if voice is self._backchannels_by:
@@ -97,5 +96,5 @@ class Backchannels:
 
     @turn_action
     def stop_backchannel(self, event: Event) -> None:
-        """The agent begins to speak: stop a backchannel that is still heard."""
+        """The agent begins to speak: stop a backchannel that is playing."""
         self._hush_backchannel()

@@ -7,7 +7,7 @@ from collections.abc import Container
 __all__ = ["CallIds"]
 
 UNDER_WAY = 256
-"""How many calls to remember that have not begun and are not in the conversation yet."""
+"""How many calls to remember before they begin or enter the conversation."""
 
 
 class CallIds:
@@ -24,7 +24,7 @@ class CallIds:
         return self._own.get(item)
 
     def taken(self, id: str, *used: Container[str]) -> bool:
-        """Whether a call has this id: one of these, or one that is under way."""
+        """Whether one of these, or a running call, has this id."""
         return id in self._own.values() or any(id in ids for ids in used)
 
     def own(self, item: str, given: str, *used: Container[str]) -> str:

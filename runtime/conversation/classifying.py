@@ -1,4 +1,4 @@
-"""Classifiers of the application: what the user's transcript means, judged by more than phrases."""
+"""Classifiers of the application: they judge the user's transcript by more than phrases."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DEADLINE = "__turnfsm_within__"
 
 @attrs.frozen
 class Transcript:
-    """What a classifier judges.
+    """The input of a classifier.
 
     Attributes:
         text: The transcript so far.
-        final: It is final. Otherwise more may follow, and its last word may be incomplete.
-        by_phrases: What the phrase lists of the fact say; False if it has none.
+        final: If not, more may follow, and the last word may be incomplete.
+        by_phrases: Whether it matches the fact's phrases; False if it has none.
         agent_text: What the agent is saying, as far as it is known; empty if it says nothing.
     """
 
@@ -54,7 +54,7 @@ def classifier(
 ) -> object:
     """Mark a method of an agent or a session as the classifier for the host fact of its name.
 
-    It is asked once for each transcript, also if the fact has phrases in the flow. A coroutine may
+    It is called once for each transcript, even if the fact has phrases in the flow. A coroutine may
     take its time: until it has answered, the phrases count, and then the flow decides again. The
     proof assumes nothing about the answer, so a wrong one breaks no property.
 
@@ -90,42 +90,42 @@ class Classifiers:
     """Asks the classifiers, once for each transcript, and stores their latest answers.
 
     Args:
-        said: Returns what the user has said, given what the phrases say.
-        changed: Called when a coroutine has answered something else than the phrases.
+        transcript: Returns the current transcript, given whether the phrases match.
+        changed: Called when a coroutine's answer differs from the phrases.
         note: Called after each answer that differs from the phrases, with the name and the answer.
     """
 
     def __init__(
         self,
-        said: Callable[[bool], Transcript],
+        transcript: Callable[[bool], Transcript],
         changed: Callable[[], None],
         note: Callable[[str, bool], None],
     ) -> None:
-        self._said, self._changed, self._note = said, changed, note
+        self._transcript, self._changed, self._note = transcript, changed, note
         self._answers: dict[str, tuple[Transcript, bool]] = {}
         self._tasks = OwnedTasks()
 
     def ask(self, name: str, judge: Judge, by_phrases: bool) -> bool:
-        """The answer for the current transcript, or that of the phrases until it is known."""
-        said = self._said(by_phrases)
-        if not said.text:
+        """The answer for the current transcript; until it is known, that of the phrases."""
+        transcript = self._transcript(by_phrases)
+        if not transcript.text:
             return by_phrases
-        known, answer = self._answers.get(name, (None, False))
-        if known == said:
+        judged, answer = self._answers.get(name, (None, False))
+        if judged == transcript:
             return answer
         answer = by_phrases
         try:
-            given = judge(said)
+            given = judge(transcript)
         except Exception as exc:
             _log(name, exc)
         else:
             if isinstance(given, Awaitable):
-                self._begin(name, given, said, deadline_of(judge) or _WITHIN)
+                self._begin(name, given, transcript, deadline_of(judge) or _WITHIN)
             else:
                 answer = bool(given)
-                if answer != by_phrases:  # not within the decision that asks
+                if answer != by_phrases:  # not during the decision
                     asyncio.get_running_loop().call_soon(self._note, name, answer)
-        self._answers[name] = said, answer
+        self._answers[name] = transcript, answer
         return answer
 
     async def aclose(self) -> None:
@@ -133,10 +133,12 @@ class Classifiers:
         self._tasks.end_all()
         await self._tasks.wait(1.0)
 
-    def _begin(self, name: str, given: Awaitable[bool], said: Transcript, within: float) -> None:
+    def _begin(
+        self, name: str, given: Awaitable[bool], transcript: Transcript, within: float
+    ) -> None:
         async def answer() -> None:
             async with asyncio.timeout(within):
-                self._answered(name, said, bool(await given))
+                self._answered(name, transcript, bool(await given))
 
         def ended(exc: BaseException | None) -> None:
             if isinstance(exc, TimeoutError):
@@ -148,9 +150,9 @@ class Classifiers:
         loop = asyncio.get_running_loop()
         self._tasks.own(answer(), name, loop, copy_context(), ended)
 
-    def _answered(self, name: str, said: Transcript, answer: bool) -> None:
-        if self._answers[name][0] == said and answer != said.by_phrases:
-            self._answers[name] = said, answer
+    def _answered(self, name: str, transcript: Transcript, answer: bool) -> None:
+        if self._answers[name][0] == transcript and answer != transcript.by_phrases:
+            self._answers[name] = transcript, answer
             self._note(name, answer)
             self._changed()
 

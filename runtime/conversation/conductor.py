@@ -63,12 +63,12 @@ class Conductor:
         realtime: Takes those about realtime models.
         outages: Takes those about failures, and about audio that stops.
         utterance: The user's last utterance.
-        floor, tools, turns, log, replies: What is known of the conversation.
+        floor, tools, turns, log, replies: The state of the conversation.
         host: Carries out the flow's actions.
     """
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
-        pending = Pending(self._waits, self._offer_what_waits)
+        pending = Pending(self._waits, self._offer_pending_work)
         self.log = Log(pending.moved, lambda end: self.commits.turn_ended(end))
         self.replies = Replies(self.log)
         progress = Progress(lambda: self.speech.progressed(), session.settings.timers)
@@ -187,8 +187,8 @@ class Conductor:
         `endpointing_ended` if a reply is held back, as no transcript is awaited any more.
 
         Returns:
-            The user's turn that will get no answer, to be added to the conversation. None if there
-            is none, or if there is only its audio.
+            The user's turn that gets no answer, to be added to the conversation. None if there is
+            none, or only its audio.
         """
         core = self._core
         if core.governs and self.turn.holds("output_held"):
@@ -213,8 +213,8 @@ class Conductor:
         await self.turn.aclose()
 
     def agent_phase_changed(self) -> None:
-        """`Agent.phase` has changed: an agent was entered, or hands over. Posts what differs for
-        the new agent."""
+        """`Agent.phase` has changed: an agent was entered, or hands over. Posts the changes
+        for the new agent."""
         if self._core.governs and self._started:
             self.tools.refuse_left()
             self.tools.count()
@@ -255,7 +255,7 @@ class Conductor:
             self.turn.note("classified", fact=fact, holds=holds)
 
     def _outage(self, event: SessionEvent) -> None:
-        """Posts `voice_unrecognised`, `audio_stopped` or `audio_resumed`, in a flow that has it."""
+        """Posts `voice_unrecognised`, `audio_stopped` or `audio_resumed`, if the flow has it."""
         self.record(event)
         if not self._core.governs:
             return
@@ -268,7 +268,7 @@ class Conductor:
                 self._core.offer("audio_resumed")
 
     def _observed(self, seq: int, verdict: Verdict) -> None:
-        """After every verdict: update the agent state, and retry what had to wait."""
+        """After every verdict: update the agent state, and retry pending work."""
         core = self._core
         if self.turn.flow.tools.tuning:  # a call may have begun or ended
             core.session.tune(core.tuning)
@@ -289,11 +289,11 @@ class Conductor:
         due = self.turn.has_due or self.outages.has_due
         return self.commits.speculation_waits or waits or asks or due
 
-    def _offer_what_waits(self) -> None:
+    def _offer_pending_work(self) -> None:
         """Offer all pending work to the flow. Its guards define the order."""
         core, agent = self._core, self._core.agent
         if not core.governs or core.closing or agent is None or agent.phase == "leaving":
-            return  # when it has ended, the handoff is tried again
+            return  # offered again after the handoff
         self.commits.speculate_again()
         step, ask = self.floor.step, self.turn.ask
         if step is not None and self.host.superseded and ask("newer_result", step.id):

@@ -1,4 +1,4 @@
-"""The calls that wait for a yes of the user: the question, and whether it was heard."""
+"""Tool calls that need the user's yes: the question, and whether it was heard."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _STALE = "the user was asked whether to do it, and then the agent said something
 
 
 class Confirming:
-    """Asks the user about one call after the other. The flow decides when, and what follows.
+    """Asks the user about one call at a time. The flow decides when, and what follows.
 
     Args:
         session: Its active agent asks.
         tools: The calls.
-        expecting: Gets the expectation of a yes or a no.
+        expecting: Is told to expect a yes or a no.
         floor: The floor.
         can_say: Returns whether the agent can speak now.
     """
@@ -49,28 +49,28 @@ class Confirming:
         self._floor = floor
         self._can_say = can_say
         self._times: Counter[str] = Counter()
-        self._asked: ToolCall | None = None
+        self._asked_call: ToolCall | None = None
         self._question: Speech | None = None
-        self._early: Literal["voice", "words"] | None = None
+        self._early: Literal["voice", "transcript"] | None = None
         self._begun = self._stale = False
 
     @property
     def awaited(self) -> ToolCall | None:
         """The call of the current or the next question."""
-        if self._asked is not None and self._asked.state == "asking":
-            return self._asked
+        if self._asked_call is not None and self._asked_call.state == "asking":
+            return self._asked_call
         agent = self._session.activity
         return next((call for call in self._tools.asking if call.agent is agent), None)
 
     @property
     def asked(self) -> bool:
-        """The user was asked about that call."""
-        return self._asked is not None and self._asked is self.awaited
+        """The user was asked about the awaited call."""
+        return self._asked_call is not None and self._asked_call is self.awaited
 
     @property
     def settled(self) -> bool:
         """No answer to the last question is awaited any more."""
-        return self._asked is not None and not self.asked
+        return self._asked_call is not None and not self.asked
 
     @property
     def due(self) -> bool:
@@ -79,9 +79,9 @@ class Confirming:
 
     @property
     def heard(self) -> bool:
-        """The question was played to the end, nothing else was said since, and the user spoke only
-        afterwards."""
-        return self._over and self._early is None and not self._stale
+        """The question was played to the end, nothing else was said since, and the user had not
+        spoken before."""
+        return self._question_over and self._early is None and not self._stale
 
     def agrees(self, text: str) -> bool:
         """Whether this text is a yes to the question."""
@@ -92,18 +92,18 @@ class Confirming:
 
     def floor_taken(self, speech: Speech) -> None:
         """A step of this speech has the floor."""
-        self._stale |= self._over and speech is not self._question
+        self._stale |= self._question_over and speech is not self._question
         self._begun |= speech is self._question
 
     def voice_started(self) -> None:
         """The user begins to speak."""
-        if self.asked and not self._over:
+        if self.asked and not self._question_over:
             self._early = self._early or "voice"
 
     def transcript_received(self) -> None:
-        """A transcript has come of what the user says."""
+        """The user's speech has a transcript."""
         if self._early is not None:
-            self._early = "words"
+            self._early = "transcript"
 
     def noise_ended(self) -> None:
         """The last speech got no transcript."""
@@ -121,10 +121,10 @@ class Confirming:
         call, agent = self.awaited, self._session.activity
         if call is None or call.confirm is None or agent is None:
             return
-        self._asked, self._begun, self._early, self._stale = call, False, None, False
+        self._asked_call, self._begun, self._early, self._stale = call, False, None, False
         if missing := call.confirm.lacks(call.arguments):
-            why = f"the question to the user needs {', '.join(missing)}; make the call with it"
-            self._tools.refuse(call, "not_asked", why)
+            reason = f"the question to the user needs {', '.join(missing)}; make the call with it"
+            self._tools.refuse(call, "not_asked", reason)
             return
         try:
             self._question = self._speak(agent, call.name, call.confirm.question(call.arguments))
@@ -137,43 +137,43 @@ class Confirming:
     def run(self) -> None:
         """Run the tool of the call that the user was asked about."""
         if (call := self.awaited) is not None:
-            self._over_with(call)
+            self._close_question(call)
             self._tools.confirm(call)
 
     def refuse(self) -> None:
         """The user has not answered in time."""
         if (call := self.awaited) is not None:
-            self._over_with(call)
+            self._close_question(call)
             self._tools.refuse(call, "not_confirmed")
 
     def say_otherwise(self) -> None:
-        """Say the declared text for a call that got no answer in time."""
-        call, agent = self._asked, self._session.activity
+        """Say the declared text for a call without an answer in time."""
+        call, agent = self._asked_call, self._session.activity
         if call is None or call.confirm is None or agent is None or not self._can_say():
             return
         if call.confirm.otherwise:
             self._speak(agent, call.name, call.confirm.otherwise)
 
     def end_all(self) -> None:
-        """The user says something else, so no call waits any more."""
+        """The user says something else, which ends all waiting calls."""
         for call in self._tools.asking:
-            why = None
-            if call is self._asked and not self.heard:
-                why = _STALE if self._stale else _EARLY
-            self._over_with(call)
-            self._tools.refuse(call, "unblocked", why)
+            reason = None
+            if call is self._asked_call and not self.heard:
+                reason = _STALE if self._stale else _EARLY
+            self._close_question(call)
+            self._tools.refuse(call, "unblocked", reason)
 
     # -- inside
 
     @property
-    def _over(self) -> bool:
-        said = self._question
-        if said is None or not (self.asked and self._begun):
+    def _question_over(self) -> bool:
+        question = self._question
+        if question is None or not (self.asked and self._begun):
             return False
-        return not (said.interrupted or self._floor.holds(said))
+        return not (question.interrupted or self._floor.holds(question))
 
-    def _over_with(self, call: ToolCall) -> None:
-        if call is self._asked:
+    def _close_question(self, call: ToolCall) -> None:
+        if call is self._asked_call:
             self._expecting.withdrawn()
 
     def _speak(self, agent: Agent, tool: str, texts: tuple[str, ...]) -> Speech:

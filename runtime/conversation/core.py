@@ -1,4 +1,4 @@
-"""What the reports of a conversation share."""
+"""The state that a conversation's reports share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Core:
     """The state of a conversation, and its flow.
 
     Attributes:
-        pending: Tries again what waits, after a change.
+        pending: Retries pending work after a change.
         host: Carries out the flow's actions.
         keeping: Writes to the store, if the session has one.
         turn: Runs the flow.
@@ -68,11 +68,11 @@ class Core:
 
     @property
     def tuning(self) -> Tuning:
-        """The settings of the current state, and those of the tools that the turn waits for."""
+        """The settings of the current state, with those of the tools that the turn waits for."""
         tuning = self.turn.flow.states[self.turn.state].tuning
-        for tool, its in self.turn.flow.tools.tuning.items():
+        for tool, settings in self.turn.flow.tools.tuning.items():
             if self.host.waits_for((tool,)):
-                tuning = its.over(tuning)
+                tuning = settings.over(tuning)
         return tuning
 
     def post(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict:

@@ -1,4 +1,4 @@
-"""A newer call that corrects an earlier one, as `tools: corrects` or the framework says."""
+"""Newer calls that correct earlier ones, as declared by `tools: corrects` or the framework."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Corrections:
 
     def made(self, newer: ToolCall) -> None:
         """A call was made. It corrects earlier ones, as the flow declares. Calls of one reply never
-        correct each other: the user has said nothing in between."""
+        correct each other: the user has not spoken in between."""
         if (correction := self._calls.turn.flow.tools.corrects.get(newer.name)) is None:
             return
         for call in self._calls:
@@ -30,7 +30,7 @@ class Corrections:
                 self._correct(call, newer.id)
 
     def replaced(self, call_id: str, newer: str) -> None:
-        """The framework is about to cancel a call, as the tool says that a newer call replaces it.
+        """The framework is about to cancel a call that a newer one replaces.
 
         Posts `tools_released` if the turn waits for no call any more.
         """

@@ -86,8 +86,7 @@ class CustomHost:
         agent: Returns the current agent; None if there is none.
 
     Attributes:
-        left_to_agent: The names found in none of them: the agent must have a marked method for
-            each.
+        left_to_agent: The names that only the agent can implement, with marked methods.
 
     Raises:
         HostError: ``actions`` was given, and a method is missing.
@@ -115,8 +114,8 @@ class CustomHost:
             if name in flow.facts and (tools := flow.facts[name].tools):
                 setattr(self, name, partial(turn.waits_for, tools))
                 continue
-            if name in flow.actions and (its := flow.actions[name]).audible:
-                setattr(self, name, partial(turn.sayings.say, name, its, sound_of(flow, name)))
+            if name in flow.actions and (action := flow.actions[name]).audible:
+                setattr(self, name, partial(turn.sayings.say, name, action, sound_of(flow, name)))
                 continue
             method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):
@@ -129,7 +128,7 @@ class CustomHost:
             raise self._lacking(actions, self.left_to_agent, "add a method of that name")
 
     def check_agent(self, agent: object) -> None:
-        """Check that an agent has the marked methods that it must have.
+        """Check that an agent has the marked methods that the flow needs.
 
         Raises:
             HostError: A method is missing. The message names the agent's class.
@@ -141,7 +140,7 @@ class CustomHost:
             raise self._lacking(agent, missing, remedy)
 
     def _warn_of_unused(self, agent: object, marked: Iterable[str]) -> None:
-        """Log each marked method that the flow never asks for."""
+        """Warn of marked methods that the flow never uses."""
         known = {*self._flow.actions, *self._flow.host_facts}
         kind = type(agent)
         for name in {*marked} - known - self._warned:
@@ -186,9 +185,9 @@ class CustomHost:
         return found
 
     def _lacking(self, who: object, names: Iterable[str], remedy: str) -> HostError:
-        words = [f"the {self._kind(name)} {name!r}" for name in names]
+        missing = [f"the {self._kind(name)} {name!r}" for name in names]
         return HostError(
-            f"flow {self._flow.name!r} needs {', '.join(words)}, which {type(who).__name__} does "
+            f"flow {self._flow.name!r} needs {', '.join(missing)}, which {type(who).__name__} does "
             f"not implement; {remedy}, or take it out of the flow"
         )
 
@@ -200,9 +199,9 @@ _MARKS: WeakKeyDictionary[type, Mapping[str, str]] = WeakKeyDictionary()
 
 
 def _marks(kind: type) -> Mapping[str, str]:
-    """The marked methods of a class, each with its mark. Asked in decisions, so read once."""
-    if (known := _MARKS.get(kind)) is not None:
-        return known
+    """The marked methods of a class, with their marks. Cached, as decisions read them."""
+    if (cached := _MARKS.get(kind)) is not None:
+        return cached
     marks: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():

@@ -1,4 +1,4 @@
-"""The tool calls of a worker that died: their outcomes, and what the user still has to hear."""
+"""The tool calls of a worker that died: their outcomes, and the results still to deliver."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ logger = logging.getLogger("turnfsm")
 
 KeyOf = Callable[[str, str], str]
 
-_NEWS = ("result", "unknown")
-"""The outcome of a call that the user should hear about."""
+_DELIVERED = ("result", "unknown")
+"""The outcomes that the user should hear about."""
 
 
 def read_calls(journal: Journal) -> Ledger:
-    """The calls in the journal of a worker that died, also those that it was about to make.
+    """The calls in the journal of a worker that died, including those about to begin.
 
     Raises:
         JournalError: They are from another version of turnfsm.
@@ -42,7 +42,7 @@ def read_calls(journal: Journal) -> Ledger:
 async def ledger_of(
     journal: Journal, tools: Mapping[str, object], key_of: KeyOf, limit: float
 ) -> Ledger:
-    """The ledger of the worker that died, with an end for every call.
+    """The ledger of the worker that died, with an outcome for every call.
 
     For a call that was running, its `recover_with` function is called.
 
@@ -50,15 +50,15 @@ async def ledger_of(
         journal: The journal of that worker.
         tools: The tools of the current agent, by name.
         key_of: Gives each call a key that is unique over all sessions.
-        limit: How many seconds such a function may take.
+        limit: Seconds that a `recover_with` function may take.
     """
     journal = _readable(_with_intended(journal))
     ended = []
     for call in Ledger.from_journal(journal):
         if call.gave is None:
-            found = await _end_of(call, tools.get(call.name), key_of, limit)
+            found = await _outcome_of(call, tools.get(call.name), key_of, limit)
             ended.append({"call": call.id, "name": call.name} | found)
-    # if the call was answered or has sent an update, its result is recorded before its end
+    # if the call was answered or has sent an update, its result comes before its end
     notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
     return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
 
@@ -79,7 +79,7 @@ def agenda_entries(
     for due in agenda.obligations:
         if due.kind == "utterance" and due.id in messages:
             entries.append(AnswerDue(due.id))
-        elif (call := ledger.find(due.id)) is not None and call.gave in _NEWS and call.output:
+        elif (call := ledger.find(due.id)) is not None and call.gave in _DELIVERED and call.output:
             entries.append(CallMade(due.id, due.made_by or ""))
             entries.append(ResultReady(due.id))
     return entries
@@ -100,7 +100,9 @@ def output_of(call: LedgerCall, *, made: bool) -> str | None:
     return (call.output or CUT_OFF) if made else None
 
 
-async def _end_of(call: LedgerCall, tool: object, key_of: KeyOf, limit: float) -> dict[str, object]:
+async def _outcome_of(
+    call: LedgerCall, tool: object, key_of: KeyOf, limit: float
+) -> dict[str, object]:
     if call.state == "not_run":
         return {"how": "cancelled", "output": NOT_CONFIRMED + "the user was not asked to the end"}
     recover = recover_of(tool)
@@ -144,8 +146,8 @@ def _readable(journal: Journal) -> Journal:
     if journal.header.redacted is None:
         return journal
     records = [
-        attrs.evolve(record, data={**record.data, **_LEFT_OUT[record.kind]})
-        if isinstance(record, Note) and record.kind in _LEFT_OUT
+        attrs.evolve(record, data={**record.data, **_REDACTED[record.kind]})
+        if isinstance(record, Note) and record.kind in _REDACTED
         else record
         for record in journal.records
     ]
@@ -153,7 +155,7 @@ def _readable(journal: Journal) -> Journal:
     return attrs.evolve(journal, header=header, records=tuple(records))
 
 
-_LEFT_OUT: Mapping[str, Mapping[str, str]] = {
+_REDACTED: Mapping[str, Mapping[str, str]] = {
     "tool_started": {"arguments": "{}"},
     "tool_ended": {"output": NOT_KEPT},
     "tool_restored": {"arguments": "{}", "output": NOT_KEPT},

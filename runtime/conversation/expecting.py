@@ -10,11 +10,11 @@ __all__ = ["Expecting"]
 
 
 class Expecting:
-    """What the user is expected to say, as set by a question or by the flow's state, and what they
-    have said.
+    """The value that the user is expected to say, as set by a question or by the flow's state, and
+    how much of it they have said.
 
     Args:
-        of_state: Returns what the current state expects, or None.
+        of_state: Returns the current state's expectation, or None.
         now: Returns the time in seconds.
     """
 
@@ -26,7 +26,7 @@ class Expecting:
         self._question: Expectation | None = None
         self._replied = False  # a turn was committed after the question, and may answer it
         self._before = ""  # the text of turns that have no answer yet
-        self._words = ""
+        self._text = ""
         self._waited = 0.0  # seconds of silence since the last transcript
         self._silent_since: float | None = 0.0
 
@@ -37,21 +37,21 @@ class Expecting:
 
     @property
     def extent(self) -> Extent:
-        """How much of it the final transcripts since the last answer contain."""
+        """How much of it is in the final transcripts since the last answer."""
         expected = self.expected
         if expected is None:
             return "unknown"
-        return extent_of(f"{self._before} {self._words}", expected)
+        return extent_of(f"{self._before} {self._text}", expected)
 
     @property
     def wait(self) -> float:
         """Seconds of silence to wait for the rest, counted from the last transcript. A sound
-        without a transcript pauses the count, and does not restart it."""
+        without a transcript only pauses the count."""
         expected = self.expected
         return 0.0 if expected is None else expected.wait - self._waited - self._silence
 
     def heard(self, text: str, *, final: bool) -> None:
-        """The user has said this since the last turn.
+        """A transcript has arrived.
 
         Args:
             text: The transcript since the last turn.
@@ -61,7 +61,7 @@ class Expecting:
         if self._silent_since is not None:
             self._silent_since = self._now()
         if final:
-            self._words = text
+            self._text = text
 
     def voice_started(self) -> None:
         self._waited, self._silent_since = self._waited + self._silence, None
@@ -75,7 +75,7 @@ class Expecting:
         return 0.0 if self._silent_since is None else self._now() - self._silent_since
 
     def ask(self, question: Expectation) -> None:
-        """A question asks for this. It applies until the answer to the question was answered."""
+        """Expect the answer to a question, until that answer has its reply."""
         self._question, self._replied = question, False
 
     def withdrawn(self) -> None:
@@ -84,11 +84,11 @@ class Expecting:
 
     def cleared(self) -> None:
         """Ignore the transcript since the last turn."""
-        self._words = ""
+        self._text = ""
 
     def turn_complete(self) -> None:
         """A turn with the transcript so far was committed or deferred."""
-        self._before, self._words = f"{self._before} {self._words}", ""
+        self._before, self._text = f"{self._before} {self._text}", ""
         self._replied = True
 
     def answered(self) -> None:

@@ -41,14 +41,13 @@ class Gate:
         self._open.set()
 
     def passes(self) -> bool:
-        """Whether the frame that has just arrived may go to the output. If so, it counts as
-        passed."""
+        """Whether the current frame may go to the output. If so, it counts as passed."""
         if passes := self._open.is_set():
             self.passed = True
         return passes
 
     async def pass_on(self) -> None:
-        """Return when the frame that has just arrived may go to the output."""
+        """Wait until the current frame may go to the output."""
         while not self.passes():  # the gate may be closed again before this task continues
             await self._open.wait()
 
@@ -61,7 +60,7 @@ class Step:
         id: The speech's id and the number of the step in the session. Events of the step carry it.
         output: Its audio output; None if it is text only.
         gate: The gate between its audio and the output.
-        saying: Its text and audio, and how much of them was heard.
+        saying: Its text and audio, and how much was heard.
     """
 
     id: str
@@ -101,12 +100,12 @@ class Floor:
         self._count = 0
         self._playing: str | None = None
         self._since = 0.0
-        self._had: set[str] = set()
+        self._past_holders: set[str] = set()
 
     def take(self, agent: Agent, speech: Speech, output: Output | None) -> Step:
         """A step has been given the floor."""
         self._count += 1
-        self._had.add(speech.id)
+        self._past_holders.add(speech.id)
         self.step, self.output = Step(f"{speech.id}#{self._count}", speech, agent, output), output
         return self.step
 
@@ -133,11 +132,11 @@ class Floor:
 
     def returned_by(self, speech: Speech) -> bool:
         """A step of this speech has held the floor, and none does."""
-        return speech.id in self._had and not self.holds(speech)
+        return speech.id in self._past_holders and not self.holds(speech)
 
     def over(self, speech: Speech) -> None:
-        """Nothing more of a speech is heard."""
-        self._had.discard(speech.id)
+        """A speech has ended."""
+        self._past_holders.discard(speech.id)
 
     @property
     def heard_for(self) -> float:
@@ -154,7 +153,7 @@ class Floor:
             sound: Its samples, if the flow looks for pauses.
 
         Returns:
-            What to wait for before passing it to the output, or None.
+            An awaitable to await before passing it on, or None.
         """
         step = self.step
         if step is None or step.speech is not speech:

@@ -47,24 +47,24 @@ def govern(
         HostError: It lacks names that a conversation needs, or one of its own actions has no
             method.
     """
-    made = flow_for(flow, f"a {type(session).__name__}")
-    if any(action.backchannel for action in made.actions.values()):
+    loaded = flow_for(flow, f"a {type(session).__name__}")
+    if any(action.backchannel for action in loaded.actions.values()):
         raise HostError(
-            f"flow {made.name!r} has 'backchannels', and only TurnSession and TurnGovernor play "
+            f"flow {loaded.name!r} has 'backchannels', and only TurnSession and TurnGovernor play "
             "them beside the agent's speech; write 'backchannels: null' in a flow that extends it"
         )
-    if sounds := [repr(action.audio) for action in made.actions.values() if action.audio]:
+    if sounds := [repr(action.audio) for action in loaded.actions.values() if action.audio]:
         raise HostError(
-            f"flow {made.name!r} plays {', '.join(sounds)}, and only TurnSession and TurnGovernor "
-            "can play a sound; write 'say: TEXT' instead of 'audio'"
+            f"flow {loaded.name!r} plays {', '.join(sounds)}, and only TurnSession and "
+            "TurnGovernor can play a sound; write 'say: TEXT' instead of 'audio'"
         )
-    require_proof(made, proof)
+    require_proof(loaded, proof)
     conductor = Conductor(session, Ledger())
-    host = CustomHost(made, conductor.host, session, actions, lambda: None)
+    host = CustomHost(loaded, conductor.host, session, actions, lambda: None)
     if host.left_to_agent:
         raise HostError(
-            f"flow {made.name!r} declares {', '.join(host.left_to_agent)}, and nothing carries "
+            f"flow {loaded.name!r} declares {', '.join(host.left_to_agent)}, and nothing carries "
             "that out; give govern(actions=...) an object with a method of each name"
         )
-    conductor.govern(TurnRuntime(made, host, timers=timers, sinks=sinks))
+    conductor.govern(TurnRuntime(loaded, host, timers=timers, sinks=sinks))
     return conductor
