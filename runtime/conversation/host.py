@@ -28,13 +28,13 @@ class TurnHost(HostFacts):
 
     @cached_property
     def wait(self) -> LongWait:
-        """What the current state waits for, once the wait is long."""
+        """Reports long waits of the current state."""
         return LongWait(self.publish_wait)
 
     # -- the reply to the user
 
     def answer_turn(self, event: Event) -> None:
-        """Let the adapter continue with the turn that it asked about. Its reply takes the place of
+        """Let the adapter continue with the turn. Its reply takes the place of
         one that waits for the end of a filler."""
         self.sayings.replaced()
 
@@ -45,23 +45,23 @@ class TurnHost(HostFacts):
             deferred.run(agent.take_turn)
 
     def defer_turn(self, event: Event) -> None:
-        """Do nothing: the adapter defers the turn that it asked about."""
+        """Do nothing: the adapter defers the turn."""
 
     def drop_turn(self, event: Event) -> None:
-        """Stop waiting for the reply to the open turn. A reply that comes later is still spoken."""
+        """Stop waiting for the reply to the open turn. A late reply is still spoken."""
         self.turn.post("turn_dropped", reason="overdue")
 
     def start_preemptive_generation(self, event: Event) -> None:
-        """Do nothing: the adapter continues with the speculation that it asked about."""
+        """Do nothing: the adapter continues the speculation."""
 
     def request_reply(self, event: Event) -> None:
-        """Do nothing: the adapter continues with the request that it asked about."""
+        """Do nothing: the adapter continues the request."""
 
     def request_with_results(self, event: Event) -> None:
-        """Do nothing: the adapter adds the missing results and continues with the request."""
+        """Do nothing: the adapter adds the missing results and continues the request."""
 
     def discard_turn(self, event: Event) -> None:
-        """Do nothing: the adapter leaves the turn that it asked about unanswered."""
+        """Do nothing: the adapter leaves the turn unanswered."""
 
     def leave_turn(self, event: Event) -> None:
         """Do nothing: the adapter leaves the turn of a user on hold unanswered."""
@@ -70,7 +70,7 @@ class TurnHost(HostFacts):
 
     def start_output(self, event: Event) -> None:
         """Let the step's audio play."""
-        self._let_go()
+        self._release()
 
     def hold_output(self, event: Event) -> None:
         """Hold back the step's first frame."""
@@ -80,26 +80,26 @@ class TurnHost(HostFacts):
             self.turn.post("output_held", step.id)
 
     def yield_floor(self, event: Event) -> None:
-        """Let the reply release the floor for the text that waits for it."""
+        """Let the reply release the floor for a waiting text."""
         if (step := self._floor.step) is not None:
             self.sayings.yields(step.speech)
 
     def output_known(self, step: Step) -> None:
-        """The output of the step that has the floor is known. If the step is held back, hold it
-        there."""
+        """The output of the step that has the floor is known. If the step is held back, hold
+        that output."""
         if self._paused not in (None, step.output):
-            self._let_go()
+            self._release()
             self._hold(step)
 
     def drop_audio(self, event: Event) -> None:
-        """Clear the output: a step that failed while paused has left audio in it."""
+        """Clear the output: a step that failed while paused left audio in it."""
         if (output := self._paused or self._output) is not None:
             output.drop()
 
     def release_output(self, event: Event) -> None:
         """Release the output."""
         step = self._floor.step
-        self._let_go()
+        self._release()
         if step is not None and self.turn.holds("output_held"):
             self.turn.post("output_released", step.id)
 
@@ -125,21 +125,21 @@ class TurnHost(HostFacts):
     # -- limits
 
     def report_limit(self, event: Event) -> None:
-        """Notify the application, and write to the log. The journal has the limit already."""
+        """Notify the application, and log it. The journal has the limit already."""
         reached = TurnLimitReached(event.trigger, self._session.settings.timers[event.trigger])
         logger.warning("%s", reached)
         self._session.report(reached)
 
     def report_wait(self, event: Event) -> None:
         """Report what the session waits for."""
-        cause, names = self._awaited()
+        cause, names = self._wait_cause()
         now, since = self.turn.now, self.turn.held_since
         if cause in ("model", "output") and self._floor.step is not None:
             since = now - self._progress.idle
         self.wait.goes_on("turn", cause, names, since=since, now=now)
 
     def waits_on(self) -> bool:
-        """The current state still waits for the same thing as when it was entered."""
+        """The wait of the current state goes on."""
         return self.turn.state != "listening" or self.turn.holds("turn_open")
 
     def publish_wait(self, wait: TurnWaitsLong) -> None:
@@ -148,7 +148,7 @@ class TurnHost(HostFacts):
         logger.log(logging.INFO if wait.usual else logging.WARNING, "%s", wait)
         self._session.report(wait)
 
-    def _awaited(self) -> tuple[Awaited, tuple[str, ...]]:
+    def _wait_cause(self) -> tuple[Awaited, tuple[str, ...]]:
         if self.turn.state in ("paused", "confirming"):
             return "user_has_the_floor", ()
         if self.turn.holds("output_held"):
@@ -166,12 +166,12 @@ class TurnHost(HostFacts):
         self._stop(event.data.get("source", "audio_activity"), force=False)
 
     def supersede_reply(self, event: Event) -> None:
-        """The reply is about to be interrupted. The agenda keeps its utterance and the result."""
+        """The reply is about to be interrupted. Its utterance and the result stay on the agenda."""
         if (step := self._floor.step) is not None:
             self._replies.stopped(step.speech, "result")
 
     def force_interrupt(self, event: Event) -> None:
-        """Interrupt the speech that holds the floor, even if it may not be interrupted."""
+        """Interrupt the speech that holds the floor, even if it is uninterruptible."""
         self._stop("programmatic", force=True)
 
     def abandon_step(self, event: Event) -> None:
@@ -208,7 +208,7 @@ class TurnHost(HostFacts):
         self._tools.give_up()
 
     def lift_holds(self, event: Event) -> None:
-        """Allow interruptions again: the time of calls with the policy finish is up."""
+        """Allow interruptions again: the time limit of calls with the policy finish is over."""
         self._tools.lift_holds()
 
     def ask_for_yes(self, event: Event) -> None:
@@ -220,7 +220,7 @@ class TurnHost(HostFacts):
         self.confirming.run()
 
     def refuse_unconfirmed(self, event: Event) -> None:
-        """End the call that the user was asked about: they have not answered."""
+        """End the call that the user was asked about, without an answer."""
         self.confirming.refuse()
 
     def say_unconfirmed(self, event: Event) -> None:
@@ -235,11 +235,11 @@ class TurnHost(HostFacts):
         """Do nothing: the tool continues."""
 
     def note_objection(self, event: Event) -> None:
-        """What the user said objects to the calls that were made before it."""
+        """The user objects to the calls that were made before."""
         self._tools.objected(besides=event.data.get("speech"))
 
     def request_next_reply(self, event: Event) -> None:
-        """Request a reply that delivers what is open: an answer first, then the results."""
+        """Request a reply for the open obligations: an answer first, then the results."""
         agent = self._session.activity
         if agent is None:
             return
@@ -250,21 +250,20 @@ class TurnHost(HostFacts):
             self._replies.claims(reply, utterances=unanswered)
             return
         results = [o for o in self._log.agenda.due if o.kind == "result"]
-        said = delivery_instructions(self._tools.entries(o.id for o in results))
+        instructions = delivery_instructions(self._tools.entries(o.id for o in results))
         if self.resumption is not None and self.resumption.pending:
-            said = [self.resumption.deliver(), *said]
+            instructions = [self.resumption.deliver(), *instructions]
             if self.resumption.apologises:
                 self.turn.note("apology")
-        if said:
+        if instructions:
             calls = (self._tools.get(o.id) for o in results)
             context = next((call.context for call in calls if call is not None), copy_context())
-            reply = context.run(agent.reply, " ".join(said))
-            claims = unanswered if resumes else []  # its text also asks for the answer
+            reply = context.run(agent.reply, " ".join(instructions))
+            claims = unanswered if resumes else []  # its instructions also ask for the answer
             self._replies.claims(reply, utterances=claims, results=[o.id for o in results])
 
     def hint(self, deliver: Iterable[str], elsewhere: Iterable[str] = ()) -> str | None:
-        """The hint of a request: which results it delivers too, and which another reply
-        delivers."""
+        """The hint of a request: which results it also delivers, and which another reply does."""
         return hint_about(self._tools.entries(deliver), self._tools.entries(elsewhere))
 
     # -- inside
@@ -273,7 +272,7 @@ class TurnHost(HostFacts):
         if (step := self._floor.step) is not None:
             if force:
                 self._replies.stopped(step.speech, "limit")
-            # a text of the flow may have the floor while a realtime model's response is the answer
+            # a flow's text may have the floor while a realtime model's response is the answer
             step.speech.stop(source, force=force, model=not self.sayings.has_floor)
 
     def _hold(self, step: Step) -> None:
@@ -286,7 +285,7 @@ class TurnHost(HostFacts):
         self._paused = output
         output.pause(heard=heard)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         paused, self._paused = self._paused, None
         if (output := paused or self._output) is not None:
             output.resume(heard=False)

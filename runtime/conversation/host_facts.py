@@ -1,4 +1,4 @@
-"""The host facts of the turn's flow, read at the moment of a decision."""
+"""The host facts of the turn's flow, read during a decision."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class UserText:
 
     Attributes:
         text: The transcript.
-        whole: It is final. Otherwise more may follow, and its last word may be incomplete.
+        whole: If not, more may follow, and the last word may be incomplete.
     """
 
     text: str = ""
@@ -69,7 +69,7 @@ class HostFacts:
         self.utterance: Utterance
         self.confirming: Confirming
         self.classifiers: Classifiers
-        self.results_need_reply = self._asked_of_decision = False
+        self.results_need_reply = self._decision_read = False
         self._button_pressed = False
         self._empty_transcript = False
         self.transcript_awaited: Speech | None = None
@@ -91,7 +91,7 @@ class HostFacts:
 
     @property
     def wants_reply(self) -> bool:
-        """The agent has something to say that only the flow can request."""
+        """The flow must request a reply."""
         pending = self.resumption is not None and self.resumption.pending
         return pending or bool(self._log.agenda.open)
 
@@ -103,36 +103,35 @@ class HostFacts:
         return step is not None and self._log.agenda.superseded(step.speech.id)
 
     @contextmanager
-    def about(self, words: str, *, empty_transcript: bool = False) -> Iterator[None]:
-        """Inside this context, triggers are about this text of the user, or about a turn without
-        text."""
-        self._about, self._empty_transcript = UserText(words), empty_transcript
+    def about(self, text: str, *, empty_transcript: bool = False) -> Iterator[None]:
+        """Inside this context, triggers are about this text of the user, or a turn without text."""
+        self._about, self._empty_transcript = UserText(text), empty_transcript
         try:
             yield
         finally:
             self._about, self._empty_transcript = UserText(), False
 
     def transcript_received(self, text: str, *, final: bool) -> None:
-        """The transcript so far of the current utterance. `final`: its last part is final."""
+        """The current utterance's transcript so far. `final`: its last part is final."""
         self._said = UserText(text, final)
 
     def utterance_over(self) -> None:
-        """Speech starts, or the turn was decided: the next utterance has no transcript yet."""
+        """Speech starts, or the turn was decided: clear the transcript."""
         self._said = UserText()
 
     def has_said(self, phrases: Phrases) -> bool:
-        """Whether what the user said matches these phrases: that of the trigger, or else of the
-        current utterance. For the host facts with `phrases`."""
-        words = self._about if self._about.text else self._said
-        return phrases.match(words.text, whole=words.whole)
+        """Whether the text of the trigger, or else of the current utterance, matches these
+        phrases. For the host facts with `phrases`."""
+        said = self._about if self._about.text else self._said
+        return phrases.match(said.text, whole=said.whole)
 
     def said_so_far(self, by_phrases: bool) -> Transcript:
-        """What a classifier judges: the text of the trigger, or else of the current utterance."""
-        words, step = self._about if self._about.text else self._said, self._floor.step
+        """The input of a classifier: the text of the trigger, or else of the current utterance."""
+        said, step = self._about if self._about.text else self._said, self._floor.step
         agent_text = "" if step is None else step.saying.text
-        return Transcript(words.text.strip(), words.whole, by_phrases, agent_text)
+        return Transcript(said.text.strip(), said.whole, by_phrases, agent_text)
 
-    # -- host facts: asked at the moment of a decision
+    # -- host facts, read during a decision
 
     def interruptible(self) -> bool:
         """The speech that holds the floor may be interrupted."""
@@ -170,18 +169,18 @@ class HostFacts:
     def endpointing(self) -> bool:
         """Endpointing is running. Its end will be reported.
 
-        False while the session closes: it answers nothing any more.
+        False while the session closes, as nothing is answered.
         """
         if self._session.closing:
             return False
         agent = self._session.activity
         deciding = agent is not None and agent.endpointing
-        self._asked_of_decision |= deciding
+        self._decision_read |= deciding
         return self.utterance.ask("end_open") or deciding
 
     def decision_reported(self) -> bool:
-        """Endpointing has ended. Returns whether the flow was told that it was running."""
-        asked, self._asked_of_decision = self._asked_of_decision, False
+        """Endpointing has ended. Returns whether the flow has read that it was running."""
+        asked, self._decision_read = self._decision_read, False
         return asked
 
     def message_pending(self) -> bool:
@@ -193,8 +192,7 @@ class HostFacts:
         """Endpointing is running, or the transcript of the last speech is about to arrive, or the
         user holds the push-to-talk button.
 
-        A slow STT is not waited for, as the sound may have been a noise; the output is held back
-        instead.
+        A slow STT does not delay this, as the sound may be noise; the output is held back instead.
         """
         agent = self._session.activity
         deciding = agent is not None and agent.endpointing
@@ -203,8 +201,8 @@ class HostFacts:
     def deferred_turn_blocked(self) -> bool:
         """Something comes before the deferred turn: a greeting, or speech that was queued when the
         turn was deferred. Or the agent cannot take the turn: a handoff is running, the turn has too
-        few words to interrupt (`min_words`), or the end of a later one is being decided, which
-        includes it."""
+        few words to interrupt (`min_words`), or endpointing runs for a later turn that includes
+        it."""
         agent = self._session.activity
         if agent is None or agent.phase in ("leaving", "greeting") or agent.endpointing:
             return True
@@ -222,10 +220,10 @@ class HostFacts:
 
     def answer_pending(self) -> bool:
         """A transcript may still arrive, or a realtime model may answer by itself. If neither
-        happens, that is reported."""
+        happens, the adapter reports it."""
         agent = self._session.activity
         coming = agent is not None and agent.answer_pending
-        self._asked_of_decision |= coming
+        self._decision_read |= coming
         return self.button_held or self.utterance.ask("answer_open") or coming
 
     def manual_turns(self) -> bool:
@@ -234,7 +232,7 @@ class HostFacts:
         return agent is not None and agent.setup.manual_turns
 
     def empty_transcript(self) -> bool:
-        """The turn in question has no transcript, and the model does not get its audio."""
+        """The trigger's turn has no transcript, and the model does not get its audio."""
         return self._empty_transcript
 
     def can_regenerate(self) -> bool:
@@ -245,11 +243,11 @@ class HostFacts:
         return self._turns.is_asked(step.speech)
 
     def tools_held(self) -> bool:
-        """A running call keeps its turn from being interrupted."""
+        """A running call makes its turn uninterruptible."""
         return self._tools.held
 
     def results_available(self) -> bool:
-        """Every result that is not in the conversation yet can be added to a request."""
+        """All results outside the conversation can be added to a request."""
         return self._tools.results_available
 
     def effect_pending(self) -> bool:
@@ -288,15 +286,15 @@ class HostFacts:
         return self.confirming.awaited is not None
 
     def question_asked(self) -> bool:
-        """The user was asked for it."""
+        """The user was asked for that yes."""
         return self.confirming.asked
 
     def question_heard(self) -> bool:
-        """They have heard the question to its end, and have spoken only then."""
+        """The user heard the whole question before they spoke."""
         return self.confirming.heard
 
     def agreed(self) -> bool:
-        """The turn that is asked about is a yes, and nothing else."""
+        """The turn is a yes, and nothing else."""
         return self.confirming.agrees(self._about.text)
 
     @property

@@ -14,9 +14,9 @@ MEANS: Mapping[str, str] = {
     "pause_limit": "the user spoke for this long without a transcript; the agent does not resume",
     "tool_limit": "a tool call has run for this long; the turn continues without it",
     "turn_overdue": "a user turn has had no reply for this long; nothing waits for it any more, "
-    "though one that still comes is said",
+    "but a late one is still spoken",
 }
-"""What it means that a limit of `specs/turn.yaml` was reached."""
+"""The meaning of each limit of `specs/turn.yaml`."""
 
 
 @attrs.frozen
@@ -32,5 +32,5 @@ class TurnLimitReached:
     seconds: float
 
     def __str__(self) -> str:
-        why = MEANS.get(self.limit, "a limit of the flow is reached")
+        why = MEANS.get(self.limit, "a limit of the flow")
         return f"{self.limit}, {self.seconds:g} s: {why}"

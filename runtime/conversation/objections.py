@@ -29,7 +29,7 @@ class Objections:
 
     Args:
         session: Has the timers.
-        host: Answers the host facts about what the user said.
+        host: Has the host facts about what the user said.
         tools: The calls.
         until: Waits for a condition, which is checked after every event.
     """
@@ -70,13 +70,13 @@ class Objections:
     def _may_proceed(self) -> bool:
         return self.turn.closed or self._session.closing or bool(self.turn.ask("proceed"))
 
-    # -- what is answered
+    # -- answers
 
     def answered(self, text: str, speech: Speech) -> None:
         """A reply to the user is requested, or a realtime model generates one.
 
-        Posts `message_answered`, at once if there is a transcript. A realtime model may give it
-        later: then on its arrival, or without it after `false_interruption`.
+        Posts `message_answered` at once if there is a transcript, otherwise when that of a
+        realtime model arrives, or after `false_interruption`.
 
         Args:
             text: What the user has said, as far as known.

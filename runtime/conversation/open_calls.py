@@ -69,13 +69,13 @@ class OpenCalls:
             shown: The ids of the results in the agent's conversation.
         """
         made, once = (call_id, name, arguments, turn), is_once(name, tool, self._policies)
-        known = self._ledger.answer(*made, shown, once=once)
-        if known is not None:
+        first = self._ledger.answer(*made, shown, once=once)
+        if first is not None:
             logger.info(
                 "tool %s (%s) does not run: the identical call %s answers it",
-                name, call_id, known.id,
+                name, call_id, first.id,
             )  # fmt: skip
-        return known
+        return first
 
     def was_answered(self, call_id: str) -> bool:
         """The model was told that the call is still running.
@@ -126,12 +126,12 @@ class OpenCalls:
 
     @property
     def held(self) -> bool:
-        """A call keeps its turn from being interrupted."""
+        """A call makes its turn uninterruptible."""
         return bool(self._in(HOLDING))
 
     @property
     def results_available(self) -> bool:
-        """Every result that the conversation does not have yet can be added to a request."""
+        """All results outside the conversation can be added to a request."""
         return all(call.speech.finished for call in self._in(("ended",)))
 
     @property
@@ -141,7 +141,7 @@ class OpenCalls:
         return [call for call in due if call is not None]
 
     def entries(self, calls: Iterable[str]) -> list[LedgerCall]:
-        """These calls."""
+        """The ledger entries of these calls."""
         found = (self._ledger.find(id) for id in calls)
         return [call for call in found if call is not None]
 
@@ -150,14 +150,14 @@ class OpenCalls:
         """The calls whose results the user has not heard, by the ids of the results in a
         conversation.
 
-        The output "still running" is no result: it has the call's id, and the late result has
+        The output "still running" is not a result: it has the call's id, and the late result
         another.
         """
         due = (o.id for o in self._log.agenda.obligations if o.kind == "result" and o.ready)
         return {call.result_id or call.id: call.id for call in self.entries(due)}
 
     def with_results(self, results: Collection[str]) -> list[str]:
-        """The calls whose results are among these, and were not heard by the user.
+        """The calls with these results, as far as the user has not heard them.
 
         Args:
             results: The ids of results in a conversation.
@@ -180,15 +180,15 @@ class OpenCalls:
                 them.
         """
         due = self._log.agenda.obligations
-        its = {o.id for o in due if o.kind == "result" and o.ready}
-        late = {o.id for o in due if o.id in its and (o.by or o.made_by) == speech}
-        found = (self._ledger.find(id) for id in its)
+        ready = {o.id for o in due if o.kind == "result" and o.ready}
+        late = {o.id for o in due if o.id in ready and (o.by or o.made_by) == speech}
+        found = (self._ledger.find(id) for id in ready)
         ids = {call.result_id or call.id: call.id for call in found if call is not None}
         return frozenset(result for result, id in ids.items() if result in step or id in late)
 
     def talks_over(self, agent: Agent) -> bool:
-        """The model of an agent hears the user, or is about to answer them by itself, or is asked
-        for the answer soon. A model that is left is not asked."""
+        """The model of an agent hears the user, is about to answer by itself, or will soon be asked
+        to. The model of a departing agent is not asked."""
         if not agent.setup.answers_by_itself:
             return False
         asked = bool(self._log.agenda.unclaimed) and agent.phase != "leaving"
@@ -201,16 +201,16 @@ class OpenCalls:
     def step_hands_over(
         self, last: ToolCall, returned: Mapping[str, Literal["agent", "other"]]
     ) -> bool:
-        """This was the last call of its speech, and one of these calls has returned an agent. Calls
-        that end together are reported one by one; all of them count."""
+        """This was the last call of its speech, and one of the calls has returned an agent. Calls
+        that end together are reported one by one; all count."""
         step = [call for call in self._calls.values() if call.speech is last.speech]
-        gave = [
+        returns = [
             returned.get(call.id) for call in step if call.state in AWAITED and call is not last
         ]
-        if None in gave:
+        if None in returns:
             return False
         ended = [call for call in step if call is last or call.state in UNCOMMITTED]
-        return "agent" in gave or any(call.entry.handoff for call in ended)
+        return "agent" in returns or any(call.entry.handoff for call in ended)
 
     def released_with(self, speech: Speech) -> bool:
         """A call of this speech was released, or its handoff is pending, so nothing waits for the

@@ -1,4 +1,4 @@
-"""Records failed components, missing audio, missing transcripts, and the close."""
+"""Records failed components, missing audio and transcripts, and the close."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Outages:
     Its methods implement the actions and host facts of the same names.
 
     Args:
-        session: Has the seconds of the timers, and says whether audio is expected.
+        session: Has the timers' seconds, and whether audio is expected.
         record: Records an event.
         now: Returns the journal's time in seconds.
         transcript_awaited: Says whether the user speaks, or a transcript may still come.
-        given_up: Called with a speech's id and a sentence if a component that it needs has failed
-            for good.
+        given_up: Called with a speech's id and a message if a component that it needs has
+            failed for good.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Outages:
         self._seconds = {name: given.get(name, seconds) for name, seconds in flow.timers.items()}
         self._runtime = TurnRuntime(flow, self, timers=self._seconds, maxlen=1)
         self._voice_at: float | None = None  # when the current voice began
-        self._since = self._until = self._longest = 0.0  # what has no transcript
+        self._since = self._until = self._longest = 0.0  # the speech without a transcript
 
     def start(self) -> None:
         """The session has started."""
@@ -82,7 +82,7 @@ class Outages:
         self.post("voice_started")
 
     def voice_ended(self) -> None:
-        """Speech has ended, or the STT does not get the rest of it."""
+        """Speech has ended, or the STT gets no more of it."""
         if self._voice_at is None:
             return
         self._until = self._now()
@@ -97,11 +97,11 @@ class Outages:
 
     @property
     def has_due(self) -> bool:
-        """Speech has had no transcript for long enough, but one is still awaited."""
+        """Speech without a transcript is due to be reported, but one is still awaited."""
         return self._runtime.has_due
 
     def take_due(self) -> None:
-        """Report it if no transcript is awaited any more."""
+        """Report that speech if no transcript is awaited any more."""
         self._runtime.take_due()
 
     # -- the flow

@@ -10,7 +10,7 @@ import attrs
 __all__ = ["Pause", "Pauses", "Sound"]
 
 _STEP = 0.02
-"""Length of the windows that are judged, in seconds."""
+"""Length of the analysis windows, in seconds."""
 _QUIET = 1 / 30
 """The highest peak of a pause, as a share of the loudest peak so far."""
 _SHORTEST = 0.12

@@ -1,4 +1,4 @@
-"""Tries again what had to wait, whenever something has changed."""
+"""Retries pending work after each change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Pending:
     """The work of a session that waits until the flow accepts it.
 
     Args:
-        waits: Returns whether there is such work.
+        waits: Returns whether work is pending.
         offer: Offers it to the flow.
     """
 
@@ -46,7 +46,7 @@ class Pending:
             asyncio.get_running_loop().call_soon(self._offer_now)
 
     def _offer_now(self) -> None:
-        # stays set until the end: what is posted here must not schedule another attempt
+        # set until the end: a trigger posted here must not schedule another attempt
         try:
             self._offer()
         finally:

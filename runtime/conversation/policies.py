@@ -32,7 +32,7 @@ _ONCE = "__turnfsm_once__"
 _RECOVER = "__turnfsm_recover__"
 
 _ONE_LETTER = 0.85
-"""How similar two names are, from 0 to 1, if they differ by a letter or two."""
+"""The similarity, from 0 to 1, of names that differ by a letter or two."""
 
 
 Recover = Callable[[CutOffCall], object]
@@ -40,7 +40,7 @@ Recover = Callable[[CutOffCall], object]
 
 
 def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
-    """Set what an interruption of its turn does to a tool.
+    """Set what an interruption of the turn does to a tool.
 
     Put it above or below ``@function_tool``.
 
@@ -102,7 +102,7 @@ def once(tool: Tool) -> Tool:
 
 
 def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
-    """Decorate a tool with a function that finds out what became of a call whose worker died.
+    """Decorate a tool with a function that finds the outcome of a call whose worker died.
 
     Args:
         recover: Takes a `CutOffCall` and returns the result of the call. It raises `NotMade` if the
@@ -153,16 +153,16 @@ def is_once(name: str, tool: object, tools: Tools) -> bool:
 
 
 def check_arguments(flow: Flow, tool: str, parameters: Collection[str]) -> None:
-    """Check that the flow names only parameters that a tool has: in what the user is asked before
-    it runs, and in what makes a call a correction.
+    """Check that the flow's confirmation and correction of a tool name only parameters that it
+    has.
 
     Args:
-        flow: The flow, which may ask about this tool.
+        flow: The flow.
         tool: Its name.
         parameters: The names of its parameters.
 
     Raises:
-        FlowError: It has not. The error has the place in the file.
+        FlowError: A parameter does not exist. The error has the place in the file.
     """
     confirm, correction = flow.tools.confirm.get(tool), flow.tools.corrects.get(tool)
     places: list[tuple[Path, Iterable[str]]] = []
@@ -196,8 +196,8 @@ def check_names(flow: Flow, known: Collection[str]) -> None:
         known: The names of all tools so far.
 
     Raises:
-        FlowError: The user is asked about a tool whose name is probably misspelt, and which the
-            flow does not declare with `later`: its call would run without a yes. The error has the
+        FlowError: The user is asked about a tool whose name is probably misspelt, and that the
+            flow does not declare with `later`: it would run without a yes. The error has the
             place in the file.
     """
     for tool, meant in _misspelt(flow.tools.confirm, known, alike=_ONE_LETTER):

@@ -1,4 +1,4 @@
-"""Writes to the log what a realtime model does by itself: it hears the user, and answers."""
+"""Logs what a realtime model does by itself: it hears the user, and answers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class RealtimeReports:
         """A message of the user, transcribed by the model, was added to the conversation.
 
         Posts `message_answered` if the model is already answering it. A model that owns its turns
-        commits none, so its message is what a call that waits for a yes gets: posts `yes_said`, and
-        `other_answer` if it is none, in a flow that has them.
+        commits none, so this message may answer a call that waits for a yes. Posts `yes_said`, or
+        `other_answer` if it is no yes, if the flow has them.
         """
         self._core.turns.message_added(id)
         self._user.transcript = text
@@ -64,7 +64,7 @@ class RealtimeReports:
 
     def answers_by_itself(self, speech: Speech) -> None:
         """A model with turn detection answers the user by itself, and was not asked to deliver any
-        result. Posts `message_answered`, perhaps only when the transcript arrives."""
+        result. Posts `message_answered`, once the transcript arrives."""
         self._core.replies.answers_by_itself(speech, self._core.agent)
         self._core.tools.overtaken_by(speech)
         self._objections.answered(self._user.transcript, speech)
@@ -89,6 +89,6 @@ class RealtimeReports:
         self.forgotten(o.id for o in due if o.kind == "utterance")
 
     def forgotten(self, utterances: Iterable[str]) -> None:
-        """These messages get no answer, such as those that a new agent cannot know of. Posts
+        """These messages get no answer, such as those unknown to a new agent. Posts
         nothing."""
         self._core.log.add(Answered(utterances))

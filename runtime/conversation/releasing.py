@@ -1,4 +1,4 @@
-"""What the turn's flow decides about tool calls: whether the turn still waits for them."""
+"""Tool calls that the turn's flow can stop waiting for."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class ReleasableCalls(OpenCalls):
         self._replies = replies
 
     def speeches_between_steps(self) -> list[Speech]:
-        """The replies whose calls have ended, but that have not said the results yet."""
+        """The replies whose calls have ended, but whose results were not delivered yet."""
         live = [speech for speech in self._replies.live if not speech.interrupted]
         rest = [speech for speech in live if self._floor.returned_by(speech)]
         return [speech for speech in rest if not (speech.finished or self.runs_for(speech))]
 
-    # -- what the turn's flow needs of all calls together
+    # -- all calls together
 
     def count(self) -> None:
-        """Post what has changed for the calls as a whole, such as that none is running any more."""
+        """Post changes of the calls as a whole, such as that none is running any more."""
         turn, blocking = self.turn, self.blocking
         if blocking and not turn.holds("tools_running"):
             turn.post("tool_started")
@@ -58,20 +58,20 @@ class ReleasableCalls(OpenCalls):
         """An agent was replaced after the handoff waited for its calls: the turns of these calls
         are over.
 
-        That has the effect of an interruption; a close cancels the calls. A call that must not be
-        interrupted is waited for.
+        This has the effect of an interruption; a close cancels the calls. Calls that must not be
+        interrupted are excepted.
         """
         calls = [call for call in self._in(BLOCKING) if call.agent is agent]
-        kept = [call.speech for call in calls if call.policy == "hold"]
+        held = [call.speech for call in calls if call.policy == "hold"]
         for call in calls:
-            if call.speech in kept:
+            if call.speech in held:
                 continue
             logger.warning(
                 "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
             )
             self._replies.stopped(call.speech, "agent_left")
             call.speech.stop("programmatic", force=True)
-            for ended in self.uncommitted():  # separately: its result will not be said
+            for ended in self.uncommitted():  # separately: its result will not be delivered
                 if ended.speech is call.speech:
                     self._post(ended, "turn_over")
             if self._session.closing:
@@ -93,8 +93,7 @@ class ReleasableCalls(OpenCalls):
         return calls
 
     def give_up(self) -> None:
-        """The turn continues without its calls, and the model is told that they are still
-        running."""
+        """The turn continues without its calls. For the model, they are still running."""
         for speech, calls in _by_speech(self.unblock()):
             self._answer(calls)
             self.answer_calls_delaying_commit(speech)
@@ -110,11 +109,11 @@ class ReleasableCalls(OpenCalls):
         calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
         for call in calls:
             self._post(call, "turn_over")
-        for speech, its in _by_speech(calls):
-            released = [call for call in its if not call.cancels()]
+        for speech, own in _by_speech(calls):
+            released = [call for call in own if not call.cancels()]
             self.answer_calls_delaying_commit(speech)
             if released and (agent := released[0].agent) is not None:
-                setup = agent.setup  # such a model needs an output for every call before it replies
+                setup = agent.setup  # this model needs an output for every call before it replies
                 if setup.keeps_context and not setup.replies_to_results:
                     agent.answer([c.id for c in released if c.state == "detached"])
         self.count_released()
@@ -122,7 +121,7 @@ class ReleasableCalls(OpenCalls):
         return [speech for speech, _ in _by_speech(calls)]
 
     def lift_holds(self) -> None:
-        """The time of calls with the policy finish is up."""
+        """The time limit of calls with the policy finish is over."""
         for call in self._in(("held",)):
             self._post(call, "hold_lifted")
 

@@ -1,4 +1,4 @@
-"""The live replies: what each was requested for, what it delivers, and how it ends."""
+"""The live replies: their requests, what they deliver, and how they end."""
 
 from __future__ import annotations
 
@@ -152,13 +152,13 @@ class Replies:
         self._log.add(ReplyEnded(speech.id, by, call))
 
     def leaving(self, agent: object) -> None:
-        """An agent is being replaced: that is the reason if its reply is interrupted now."""
+        """An agent is being replaced: that becomes the reason if its reply is interrupted."""
         for live in self._live.values():
             if live.agent is agent:
                 self.stopped(live.speech, "agent_left")
 
     def left(self, agent: object) -> None:
-        """An agent was replaced, and will not say its remaining speech."""
+        """An agent was replaced; its remaining speech is dropped."""
         for live in tuple(self._live.values()):
             if live.agent is agent and not live.speech.interrupted:
                 del self._live[live.speech.id]
@@ -170,7 +170,7 @@ class Replies:
 
     @property
     def live(self) -> list[Speech]:
-        """The replies that have not ended. A fixed text is none."""
+        """The replies that have not ended, without fixed texts."""
         return [live.speech for live in self._live.values()]
 
     def may_still_call(self, before: Speech) -> Iterator[Speech]:

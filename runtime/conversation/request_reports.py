@@ -1,4 +1,4 @@
-"""Asks the turn's flow before a request is sent to the model, and writes requests to the log."""
+"""Asks the turn's flow before a request is sent to the model, and logs requests."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ class RequestReports:
         )
 
     def hint(self, speech: Speech) -> str | None:
-        """The hint in a reply's last request about results of other replies that it should
-        deliver."""
+        """The hint in a reply's last request: other replies' results that it should deliver."""
         return self._core.host.hint(self._core.log.agenda.delivers(speech.id))
 
     def tokens_received(self) -> None:
@@ -115,11 +114,11 @@ class RequestReports:
             Whether it has reported this call before: the same id, tool and arguments. Such a model
             gives each call an id of its own, so the second report is a retry and starts nothing.
         """
-        known = self._core.ledger.find(id)
-        if known is None:
+        entry = self._core.ledger.find(id)
+        if entry is None:
             repeated = self._ids.taken(id)  # its tool has not begun yet
         else:
-            repeated = (known.name, known.arguments) == (name, canonical(arguments))
+            repeated = (entry.name, entry.arguments) == (name, canonical(arguments))
         if not repeated:
             return False
         self._core.turn.note("call_repeated", call=id)
@@ -136,8 +135,8 @@ class RequestReports:
         core = self._core
         if core.keeping is None:
             return None
-        made = {"name": name, "arguments": arguments, "turn": turn}
-        core.turn.note("call_intended", call=call_id, **made)
+        data = {"name": name, "arguments": arguments, "turn": turn}
+        core.turn.note("call_intended", call=call_id, **data)
         if (why := await core.keeping.before_effect()) is not None:
             core.turn.note("call_given_up", call=call_id)
         return why
@@ -149,12 +148,12 @@ class RequestReports:
             core.turn.note("call_given_up", call=call_id)
 
     async def after_call(self) -> None:
-        """A tool has ended, and its value was not passed on yet. Posts nothing."""
+        """A tool has ended, but its value was not passed on yet. Posts nothing."""
         if self._core.keeping is not None:
             await self._core.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
-        """Wait for these calls, as long as a handoff or a close may."""
+        """Wait for these calls, up to the limit for a handoff or a close."""
         core = self._core
         timers = core.session.settings.timers
         limit = timers.get("tool_limit", NEVER)

@@ -31,7 +31,7 @@ async def restore_calls(
         tools: The tools of the agent, by name.
 
     Returns:
-        The past, with the names that its tools have now.
+        The past, with the current names of its tools.
     """
     if past.missing:
         logger.warning(
@@ -60,7 +60,7 @@ def restore_turns(
     *,
     commits_by_itself: bool = True,
 ) -> Resumption:
-    """Restore what the user still waits for. Calls and conversation must have been restored.
+    """Restore unanswered turns and open obligations, after the calls and the conversation.
 
     Args:
         messages: The ids of the messages in the conversation.
@@ -77,8 +77,8 @@ def restore_turns(
     conductor.log.turns = Turns.continued(past.turns.get("outcomes", {}))
     for waiting in past.turns.get("waiting", ()):
         conductor.commits.defer(turn_of(waiting), owner, "its worker died before it was answered")
-    if words := past.turns.get("uncommitted"):
-        conductor.commits.defer_uncommitted(owner, turn_of({"text": words}), commits_by_itself)
+    if text := past.turns.get("uncommitted"):
+        conductor.commits.defer_uncommitted(owner, turn_of({"text": text}), commits_by_itself)
     rules = past.flow.agenda if past.flow.agenda.settle else conductor.log.rules
     for entry in agenda_entries(past.journal, ledger, rules, messages):
         conductor.log.add(entry)

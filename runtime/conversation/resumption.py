@@ -1,4 +1,4 @@
-"""What a session says first when it continues after its worker has died."""
+"""The first reply of a session that continues after its worker died."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_KEPT = (
 )
 HANDED_OVER = "This call handed the user over before the connection was interrupted."
 
-_WORDS = {
+_INSTRUCTIONS = {
     "repeat_after_apology": (
         "The connection was interrupted while you were speaking, and the user heard only the "
         "beginning. Apologise once, in half a sentence, and say what you were about to say."
@@ -47,7 +47,7 @@ class Before(Protocol):
 
     @property
     def begun(self) -> bool:
-        """The user has heard something of the agent, or has said something."""
+        """The user has heard the agent, or has said something."""
 
     @property
     def reply_under_way(self) -> bool:
@@ -67,7 +67,7 @@ class Before(Protocol):
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
-        """The facts that the next worker needs if this one dies before it has said anything."""
+        """The facts that the next worker needs if this one dies before it speaks."""
         ...
 
 
@@ -88,7 +88,7 @@ class Resumption:
         self._before = before
         self._results = results
         self._machine = Machine(load_shipped("resume"))
-        self._words = ""
+        self._instructions = ""
         self.apologises = False
         self.greets = True
 
@@ -99,12 +99,12 @@ class Resumption:
 
     @property
     def unfinished(self) -> bool:
-        """The agent must speak, and no reply for that has begun."""
+        """The agent must speak, and that reply has not begun."""
         return self._machine.state in ("entered", "pending", "asked")
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
-        """What the next worker needs if this one dies before it has said it."""
+        """The facts that the next worker needs if this one dies before that reply."""
         return self._before.unsaid if self.unfinished else {}
 
     def post(self, trigger: str) -> None:
@@ -115,13 +115,13 @@ class Resumption:
             return
         for action in self._machine.step(trigger).actions:
             self.greets = action == "greet_user"
-            self._words = _WORDS.get(action, "")
+            self._instructions = _INSTRUCTIONS.get(action, "")
             self.apologises = action.endswith("_apology") or action == "ask_again"
 
     def deliver(self) -> str:
         """The instructions of the first reply."""
         self.post("delivered")
-        return self._words
+        return self._instructions
 
     def _fact(self, name: str) -> bool:
         if name == "calls_unreported":

@@ -26,7 +26,7 @@ class Sayings:
         self._session = session
         self._floor = floor
         self._times: Counter[str] = Counter()
-        self._said: dict[str, Speech] = {}
+        self._texts: dict[str, Speech] = {}
         self._done: dict[str, str] = {}
         self._begun: dict[str, Speech] = {}
         self._silent: set[str] = set()
@@ -39,14 +39,13 @@ class Sayings:
         text = action.say[self._times[name] % len(action.say)] if action.say else ""
         self._times[name] += 1
         speech = agent.speak(text, interruptible=action.interruptible, sound=sound)
-        self._said[speech.id] = speech
+        self._texts[speech.id] = speech
         if action.done:
             self._done[speech.id] = action.done
 
     @property
     def can_say(self) -> bool:
-        """The agent can speak now: no handoff, no greeting first, and the session does not
-        close."""
+        """The agent can speak now: no handoff is running, and the session is not closing."""
         agent = self._session.activity
         says = agent is not None and agent.phase in ("greeting", "present")
         return says and not self._session.closing
@@ -61,7 +60,7 @@ class Sayings:
         self._silent.add(speech.id)
 
     def response_over(self, speech: Speech) -> None:
-        """The model is not waited for any more."""
+        """Nothing waits for the model any more."""
         self._silent.discard(speech.id)
 
     def awaits_model(self, speech: Speech) -> bool:
@@ -69,8 +68,8 @@ class Sayings:
         return speech.id in self._silent
 
     def yields(self, speech: Speech) -> None:
-        """A reply releases the floor for a text that waits for it."""
-        if any(not (one.interrupted or one.finished) for one in self._said.values()):
+        """A reply releases the floor for a waiting text."""
+        if any(not (text.interrupted or text.finished) for text in self._texts.values()):
             self._yielded = speech
             speech.end(step=True)
 
@@ -79,20 +78,19 @@ class Sayings:
         return speech is self._yielded
 
     def replaced(self) -> None:
-        """The reply to a newer turn takes the place of the one that has released the floor."""
+        """The reply to a newer turn replaces the one that has released the floor."""
         if (reply := self._yielded) is not None and reply.interruptible:
             reply.stop("user_turn")
 
     def has_come(self, speech: Speech) -> None:
-        """A step of a speech has the floor. Its next step starts afresh."""
+        """A step of a speech has the floor."""
         self._begun.pop(speech.id, None)
         if self.has_yielded(speech):
             self._yielded = None
 
     def over(self, speech: Speech, *, failed: bool) -> str | None:
-        """A speech has ended. Returns the trigger of the action that has said it, if it was said to
-        its end."""
-        self._said.pop(speech.id, None)
+        """A speech has ended. Returns its action's `done` trigger, if it was played to the end."""
+        self._texts.pop(speech.id, None)
         done = self._done.pop(speech.id, None)
         self.response_over(speech)
         self.has_come(speech)
@@ -102,12 +100,12 @@ class Sayings:
     def has_floor(self) -> bool:
         """The speech that has the floor comes from `say`."""
         step = self._floor.step
-        return step is not None and step.speech.id in self._said
+        return step is not None and step.speech.id in self._texts
 
     @property
     def delays_answer(self) -> bool:
         """The speech that has the floor comes from `say`, and a reply waits for its end."""
         if not self.has_floor:
             return False
-        others = (one for id, one in self._begun.items() if id not in self._said)
-        return any(not one.interrupted for one in others)
+        others = (reply for id, reply in self._begun.items() if id not in self._texts)
+        return any(not reply.interrupted for reply in others)

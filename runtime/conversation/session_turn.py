@@ -17,7 +17,7 @@ __all__ = ["SessionTurn"]
 
 
 class SessionTurn(TurnRuntime):
-    """A `TurnRuntime` with `expect`, which says what a question asks for.
+    """A `TurnRuntime` with `expect`, which sets what a question asks for.
 
     Args:
         flow: The flow.
@@ -54,10 +54,10 @@ class SessionTurn(TurnRuntime):
         pattern: str | None = None,
         wait: float = 4.0,
     ) -> None:
-        """Say what the next question asks for. It applies until the agent has replied to the user's
+        """Set what the next question asks for. It applies until the agent has replied to the user's
         answer.
 
-        The user's turn ends at once when all of it was said, and waits while a part is missing.
+        The user's turn ends at once when the value is complete, and waits while a part is missing.
         This overrides what the flow expects.
 
         Args:
@@ -68,7 +68,7 @@ class SessionTurn(TurnRuntime):
             wait: Seconds of silence after which the turn ends although a part is missing.
 
         Raises:
-            TurnfsmError: The arguments make no sense. The message says what to write.
+            TurnfsmError: The arguments are invalid. The message says what to write.
 
         Example::
 
@@ -85,8 +85,7 @@ class SessionTurn(TurnRuntime):
         self._ask(Expectation(kind, length, at_least, at_most, pattern, wait))
 
     def expect_parameter(self, tool: str, parameter: str, *, wait: float = 4.0) -> None:
-        """Say that the next question asks for the value of a tool's parameter. Otherwise like
-        `expect`.
+        """Expect the value of a tool's parameter as the next answer. Otherwise like `expect`.
 
         The parameter's JSON schema says what to expect: a `pattern` of digits, any `pattern` with
         `maxLength`, the `format` email, date or phone, or the type boolean.

@@ -26,7 +26,7 @@ class SpeechQueue:
 
     def left(self, speech: Speech) -> None:
         """A speech has the floor, or will never have it."""
-        self._waiting = [one for one in self._waiting if one[1] is not speech]
+        self._waiting = [entry for entry in self._waiting if entry[1] is not speech]
 
     @property
     def empty(self) -> bool:
@@ -35,9 +35,9 @@ class SpeechQueue:
 
     def turn_deferred(self, agent: Agent | None) -> None:
         """A turn was deferred: the speeches of this agent that are queued now come before it."""
-        self._first = tuple(speech for its, speech in self._waiting if its is agent)
+        self._first = tuple(speech for owner, speech in self._waiting if owner is agent)
 
     def comes_first(self, agent: Agent) -> bool:
         """A speech that was scheduled before the deferred turn is still queued."""
-        first = (one for one in self._first if not one.interrupted)
-        return any((agent, one) in self._waiting or self._floor.holds(one) for one in first)
+        first = (speech for speech in self._first if not speech.interrupted)
+        return any((agent, s) in self._waiting or self._floor.holds(s) for s in first)

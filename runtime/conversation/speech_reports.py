@@ -1,4 +1,4 @@
-"""Posts what becomes of the agent's speech: the floor, playout, interruptions."""
+"""Posts events of the agent's speech: the floor, playout, interruptions."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class SpeechReports:
             core.post("reply_requested", turn=turn.number, speech=speech.id)
 
     def stop_older_replies(self) -> None:
-        """The reply to a new turn is about to be requested. It takes the place of replies that wait
-        for their tools or for the floor. Posts `speech_interrupted` for those with running calls.
+        """The reply to a new turn is about to be requested. It replaces replies that wait for
+        their tools or for the floor. Posts `speech_interrupted` for those with running calls.
 
         For a framework that does not interrupt them itself.
         """
@@ -91,8 +91,8 @@ class SpeechReports:
     def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
         """Code has interrupted a speech. Posts nothing.
 
-        That code is the application's, unless the session is closing or the current task answers a
-        user turn. Such a task interrupts speeches that wait for their calls.
+        It is the application's code, unless the session is closing or the current task answers a
+        user turn, which interrupts speeches that wait for their calls.
         """
         if not self._core.closing and self._core.turns.answered_by(task) is None:
             self._core.tools.stopped(speech)
@@ -111,7 +111,7 @@ class SpeechReports:
 
     def finished(self, speech: Speech, *, failed: bool = False) -> None:
         """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
-        waited for it, or `done` of the action that has said it.
+        waited for it, or the `done` trigger of its action.
 
         Args:
             failed: An error has ended it.
@@ -119,11 +119,11 @@ class SpeechReports:
         core = self._core
         core.speeches.left(speech)
         core.floor.over(speech)
-        said = core.host.sayings.over(speech, failed=failed)
+        done = core.host.sayings.over(speech, failed=failed)
         core.replies.over(speech, failed=failed)
         core.ledger.close_turn(speech.id)
-        if said is not None:
-            core.post(said)
+        if done is not None:
+            core.post(done)
         asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)
 
     # -- the floor
@@ -239,7 +239,7 @@ class SpeechReports:
             core.post("step_progressed", step.id)
 
     def agent_state_wanted(self, wanted: str, publish: Publish) -> None:
-        """The framework wants to publish an agent state. The one of the flow's state is published
+        """The framework wants to publish an agent state. That of the flow's state is published
         instead.
 
         Posts `playout_started` where there is no audio.
@@ -261,8 +261,8 @@ class SpeechReports:
     # -- a reply that waits for the end of a scripted text
 
     def reply_started(self, speech: Speech) -> None:
-        """The model has produced the first text of a reply that waits for the floor, or is asked
-        once the reply has the floor. Posts `reply_ready`, in a flow that has it, if a scripted text
+        """The model has produced the first text of a reply that waits for the floor, or will be
+        asked once the reply has it. Posts `reply_ready`, if the flow has it and a scripted text
         has the floor."""
         self._core.host.sayings.began(speech)
         self._answer_may_wait()
@@ -273,8 +273,7 @@ class SpeechReports:
             self._core.host.sayings.response_awaited(speech)
 
     def awaits_model(self, speech: Speech) -> bool:
-        """The model has produced nothing for the step of this reply, which may have to let a
-        filler go first."""
+        """The model has produced nothing for the step of this reply, so a filler may go first."""
         return self._core.host.sayings.awaits_model(speech)
 
     def response_over(self, speech: Speech) -> None:
@@ -287,8 +286,8 @@ class SpeechReports:
         """The response of the model has only calls. Posts nothing.
 
         Returns:
-            Whether the reply has released the floor for a filler. Then it does not wait for the
-            floor any more, as it has nothing to say: its calls begin beside the filler.
+            Whether the reply has released the floor for a filler. Then it stops waiting for the
+            floor, as it has nothing to say: its calls run during the filler.
         """
         if beside := self._core.host.sayings.has_yielded(speech):
             self._core.host.sayings.has_come(speech)

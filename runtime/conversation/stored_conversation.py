@@ -1,4 +1,4 @@
-"""What the store saves of a session besides its journal: the conversation and unfinished turns."""
+"""Stored beside a session's journal: the conversation and unfinished turns."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Conversation(Protocol):
         """The items that are new or changed since the last call, each with its id."""
 
     def turn(self, info: object) -> Json:
-        """A turn of the user: its `text`, and what else the framework needs."""
+        """A turn of the user: its `text`, and whatever the framework needs."""
 
     def waiting(self) -> Iterator[Json]:
-        """More pending turns, which the conductor does not know of."""
+        """Pending turns that the conductor does not know of."""
 
     def uncommitted(self) -> str:
-        """The transcript that belongs to no turn yet."""
+        """The transcript that is in no turn yet."""
 
 
 class StoredConversation:
-    """Collects what has changed in a session's conversation since the last write.
+    """Collects the changes in a session's conversation since the last write.
 
     Args:
-        keeping: Writes it from now on.
+        keeping: Writes the changes from now on.
         past: The conversation with an earlier worker.
     """
 
@@ -58,15 +58,15 @@ class StoredConversation:
     ) -> None:
         self._conversation, self._conductor = conversation, conductor
         self._begun = past is not None and past.begun
-        self._words = keeping.stores_text
+        self._stores_text = keeping.stores_text
         self._shown: dict[str, None] = {}  # as the next worker reads it
         self._agent: str | None = None
         self._turns: Json = {}
         keeping.begin(conductor.turn.journal, self.gather)
 
     def gather(self) -> Iterator[Json]:
-        """What has changed since the last write."""
-        if self._words and self._conversation.moved():
+        """The changes since the last write."""
+        if self._stores_text and self._conversation.moved():
             yield from self._items()
         turns = self._open_turns()
         if turns != self._turns:
@@ -84,15 +84,15 @@ class StoredConversation:
             self._agent, self._shown = agent, shown
 
     def _open_turns(self) -> Json:
-        conductor, held = self._conductor, self._conversation
+        conductor, conversation = self._conductor, self._conversation
         turns, resumption = conductor.turns, conductor.host.resumption
-        waiting = [held.turn(info) for info in turns.waiting() if info.new_transcript]
-        waiting += held.waiting()
+        waiting = [conversation.turn(info) for info in turns.waiting() if info.new_transcript]
+        waiting += conversation.waiting()
         return {
             "begun": self._begun,
             "outcomes": dict(conductor.log.turns.outcomes),
-            "waiting": waiting if self._words else [],
-            "uncommitted": held.uncommitted() if self._words else "",
+            "waiting": waiting if self._stores_text else [],
+            "uncommitted": conversation.uncommitted() if self._stores_text else "",
             "words_due": conductor.utterance.due,
             "unsaid": dict(resumption.unsaid) if resumption is not None else {},
         }

@@ -38,7 +38,7 @@ CANCELLED = "cancelled: the call was stopped before it had ended"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
 NOT_CONFIRMED = "the tool did not run, and nothing was done: "
-_WHY = {
+_REASONS = {
     "not_confirmed": "the user was asked whether to do it, and did not answer",
     "not_asked": "the user could not be asked whether to do it",
     "unblocked": "the user was asked whether to do it, and did not answer with a yes",
@@ -47,8 +47,8 @@ _WHY = {
 }
 REPLACED = "the newer call {call} has replaced this one"
 _OUTDATED = "{output}\nThis is out of date: {why}. Mention it only if it has changed something."
-_OTHERWISE = "the turn was interrupted before the user had said yes"
-_SAID = {"report_no_effect": NOTHING_DONE, "report_unknown": UNKNOWN}
+_DEFAULT_REASON = "the turn was interrupted before the user had said yes"
+_OUTPUTS = {"report_no_effect": NOTHING_DONE, "report_unknown": UNKNOWN}
 
 
 @attrs.define(eq=False)
@@ -59,8 +59,8 @@ class ToolCall:
         entry: The call's entry in the ledger, with its machine.
         speech: Its speech.
         agent: The agent that made it.
-        confirm: What the user is asked before the tool runs; None if it runs at once.
-        refused: What the model reads if the user did not say yes, else None.
+        confirm: The question before the tool runs; None if it runs at once.
+        refused: The output for the model if the user did not say yes, else None.
         waits: It waits to learn whether the user objects.
         context: Its context variables. The reply that delivers its result runs with them.
     """
@@ -114,8 +114,8 @@ class ToolCall:
 
     @property
     def gave_update(self) -> bool:
-        """The conversation has an update of the call, or the output that it is still running. The
-        result comes later."""
+        """The conversation has an update of the call, or the output "still running". The result
+        comes later."""
         late = self.entry.machine.holds("in_conversation")
         return self.state in ("answered", "reported") and not late
 
@@ -126,7 +126,7 @@ class ToolCall:
 
     @property
     def awaits_input(self) -> bool:
-        """The tool has asked the user something, and they have not answered."""
+        """The tool's question to the user has no answer yet."""
         return self.entry.machine.holds("awaits_input")
 
     @property
@@ -136,7 +136,7 @@ class ToolCall:
 
     @property
     def on_agenda(self) -> bool:
-        """Its result is to be delivered, now or when it comes."""
+        """Its result must be delivered, now or later."""
         return self._log.agenda.find("result", self.id) is not None
 
     @property
@@ -158,9 +158,9 @@ class ToolCall:
         return REPLACED.format(call=self.replaced_by)
 
     def output_of(self, output: str, failed: bool) -> str:
-        """What the model reads of an output of the call, or of the error that it has raised."""
-        if (said := self.cancellation) is not None:
-            return said
+        """The text for the model: an output of the call, or the error that it raised."""
+        if (cancelled := self.cancellation) is not None:
+            return cancelled
         if self.replaced_by is None or failed or not output:
             return output
         return _OUTDATED.format(output=output, why=self._replaced)
@@ -171,19 +171,21 @@ class ToolCall:
         return self.cancels() and self.turn_over
 
     def post(self, trigger: str, hands_over: bool = False, /, **data: object) -> Verdict:
-        """Decide on a trigger, change the state, and carry the actions out.
+        """Decide on a trigger, change the state, and carry out the actions.
 
         Args:
             hands_over: The call has ended, and the session hands over to an agent that a call of
                 its step has returned.
-            data: What the journal records about it.
+            data: Details for the journal.
         """
         verdict = self._ledger.post(self.entry, trigger, self._answers(trigger, hands_over), **data)
         for action in verdict.actions:
             if action == "refuse_tool":
-                why = data.get("why") or (self._replaced if self.replaced_by else _WHY.get(trigger))
-                self.refused = f"{NOT_CONFIRMED}{why or _OTHERWISE}"
-            if action not in _SAID:
+                why = data.get("why") or (
+                    self._replaced if self.replaced_by else _REASONS.get(trigger)
+                )
+                self.refused = f"{NOT_CONFIRMED}{why or _DEFAULT_REASON}"
+            if action not in _OUTPUTS:
                 getattr(self, action)()
         return verdict
 
@@ -201,19 +203,19 @@ class ToolCall:
         model."""
         if self.post("commit_point"):
             return None
-        said = _said(self.post("effect_refused"))
-        replaced = said == NOTHING_DONE and self.replaced_by is not None
-        return f"{self._replaced}: nothing was done" if replaced else said
+        output = _output_of(self.post("effect_refused"))
+        replaced = output == NOTHING_DONE and self.replaced_by is not None
+        return f"{self._replaced}: nothing was done" if replaced else output
 
     def cut_wait(self) -> str | None:
         """The output for the model if an objection ends a wait of the tool, else None."""
-        return _said(self.post("end_wait"))
+        return _output_of(self.post("end_wait"))
 
     async def allowed(self) -> str | None:
         """Wait until the tool may run.
 
         Returns:
-            None if it may; what the model is to read if it must not.
+            None if it may, else the output for the model.
         """
         await self._decided.wait()
         return self.refused
@@ -221,7 +223,7 @@ class ToolCall:
     # -- host facts
 
     def needs_yes(self) -> bool:
-        """The flow wants the user to say yes before the tool runs."""
+        """The tool needs the user's yes."""
         return self.confirm is not None
 
     def turn_stands(self) -> bool:
@@ -253,13 +255,13 @@ class ToolCall:
         return self.confirm is not None and bool(self.confirm.otherwise)
 
     def user_may_object(self) -> bool:
-        """The user speaks over the turn, or may soon get an answer to what they said."""
+        """The user speaks over the turn, or may soon get an answer."""
         return self.agent is not None and self._talks_over(self.agent)
 
-    # -- what becomes of its result
+    # -- its result
 
     def arrived(self, *, empty: bool) -> None:
-        """Its output has arrived. Decide whether it must be delivered.
+        """Its output has arrived. Decide whether to deliver it.
 
         Args:
             empty: It has no text.
@@ -276,7 +278,7 @@ class ToolCall:
             self._log.add(ResultReady(self.id))
 
     def drop(self, reason: str) -> None:
-        """Its result need not be delivered, now or when it comes."""
+        """Its result need not be delivered, now or later."""
         self._log.add(ResultDropped(self.id, reason))
 
     # -- actions
@@ -316,13 +318,13 @@ class ToolCall:
             self.agent.cancel_call(self.id)
 
     def add_cancelled_output(self) -> None:
-        """Add an output that says so to the conversation, so that the model knows."""
+        """Tell the model, with an output in the conversation."""
         if self.agent is not None:
             self.agent.add_cancelled_output(self.id, CANCELLED)
 
 
 def arguments_of(arguments: str) -> Mapping[str, object]:
-    """Arguments by name, from JSON; none if it is no JSON of that kind."""
+    """Arguments by name, from JSON; none if it is not a JSON object."""
     try:
         found = json.loads(arguments or "{}")
     except ValueError:
@@ -330,5 +332,5 @@ def arguments_of(arguments: str) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _said(verdict: Verdict) -> str | None:
-    return next((_SAID[action] for action in verdict.actions if action in _SAID), None)
+def _output_of(verdict: Verdict) -> str | None:
+    return next((_OUTPUTS[action] for action in verdict.actions if action in _OUTPUTS), None)

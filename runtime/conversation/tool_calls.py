@@ -42,7 +42,7 @@ class ToolCalls(ReleasableCalls):
     """The unfinished tool calls, each with its own machine.
 
     Args:
-        moved: Called after an event that a request may wait for.
+        moved: Called after an event that may unblock a request.
 
     Attributes:
         corrections: Replaces calls by newer ones.
@@ -95,7 +95,7 @@ class ToolCalls(ReleasableCalls):
         self.refuse_left()
 
     def confirmation(self, name: str, arguments: str) -> Confirm | None:
-        """What the user is asked before this call runs its tool; None if it runs at once."""
+        """The question before this call runs its tool; None if it runs at once."""
         confirm = self._policies.confirm.get(name)
         return confirm if confirm and confirm.applies(arguments_of(arguments)) else None
 
@@ -108,7 +108,7 @@ class ToolCalls(ReleasableCalls):
 
         Args:
             by: The trigger of `specs/tool_call.yaml`.
-            why: What the model reads; by default what the trigger means.
+            why: The reason for the model; by default that of the trigger.
         """
         call.post(by, **({"why": why} if why else {}))
         self.forget_settled()
@@ -116,7 +116,7 @@ class ToolCalls(ReleasableCalls):
         self._moved()
 
     def refuse_left(self) -> None:
-        """Another agent takes over from those of these calls, or the session closes."""
+        """Refuse calls that wait for a yes if their agent is replaced or the session closes."""
         for call in self.asking:
             if call.replaced() or self._session.closing:
                 self.refuse(call, "agent_left")
@@ -156,7 +156,7 @@ class ToolCalls(ReleasableCalls):
         if result_id != call_id:
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
-                # it is in the conversation before the report
+                # it is in the conversation already
                 call.post("late_result")
                 call.arrived(empty=not output)
         if call is not None:
@@ -174,7 +174,7 @@ class ToolCalls(ReleasableCalls):
         self._moved()
 
     def given(self, results: Iterable[Result]) -> None:
-        """Outputs have arrived. Posts nothing; a request that waits is tried again.
+        """Outputs have arrived. Posts nothing; a waiting request is retried.
 
         They are committed after their step was played.
         """
@@ -204,7 +204,7 @@ class ToolCalls(ReleasableCalls):
         begins.
 
         Args:
-            silent: The calls to whose results the application wants no reply.
+            silent: The calls whose results need no reply.
         """
         for id in silent:
             self.wants_no_reply(id)
@@ -233,7 +233,7 @@ class ToolCalls(ReleasableCalls):
             self.forget_settled()
             self._moved()
 
-    # -- what the adapter asks
+    # -- requests of the adapter
 
     def wants_no_reply(self, call_id: str) -> None:
         """The tool or the application wants no reply to this result. Posts nothing."""
@@ -241,14 +241,14 @@ class ToolCalls(ReleasableCalls):
             call.drop("the application wants no reply to it")
 
     def input_required(self, call_id: str, question: str) -> None:
-        """The tool has asked the user, and the next message is its output. It stays on the agenda
-        until then. Posts nothing."""
+        """The tool has asked the user, and the next message is its output. The call stays on the
+        agenda until then. Posts nothing."""
         if (call := self._calls.get(call_id)) is not None:
             call.post("input_required", text=question)
 
     def input_given(self) -> None:
         """A message of the user is in the conversation. Posts nothing: the reply to it also answers
-        what tools have asked."""
+        the tools' questions."""
         for call in self._calls.values():
             if call.awaits_input:
                 call.post("input_given")
@@ -268,7 +268,7 @@ class ToolCalls(ReleasableCalls):
         return bool(self._ledger.post(entry, "hand_over", facts))
 
     def may_answer(self, call_id: str) -> bool:
-        """The model may be told that the call is still running."""
+        """The call may get the output that it is still running."""
         call = self._calls.get(call_id)
         if call is None or not call.post("report_running"):
             return False
@@ -282,13 +282,13 @@ class ToolCalls(ReleasableCalls):
             The output for the model; None if the tool keeps waiting.
         """
         call = self._calls.get(call_id)
-        said = call.cut_wait() if call is not None else None
-        if call is not None and said is not None:
+        output = call.cut_wait() if call is not None else None
+        if call is not None and output is not None:
             call.drop("the interruption ended a wait of the tool")
-        return said
+        return output
 
     def outlives_agent(self, call_id: str) -> bool:
-        """A handoff stops waiting for the call, which keeps running."""
+        """The call keeps running when a handoff stops waiting for it."""
         call = self._calls.get(call_id)
         return not self._session.closing and call is not None and call.policy != "cancel"
 

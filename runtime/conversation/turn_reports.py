@@ -1,4 +1,4 @@
-"""Posts what becomes of the user's turns: commits, deferrals, handoffs, ends."""
+"""Posts events of the user's turns: commits, deferrals, handoffs, ends."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class TurnReports:
         """A speculative reply is about to be requested. Posts `preemptive_generation`.
 
         Args:
-            again: If the flow refuses now, called as soon as it would accept, unless a turn is
-                committed before.
+            again: If the flow refuses, called as soon as it would accept, unless a turn is
+                committed first.
         """
         taken = bool(self._core.post("preemptive_generation"))
         self._speculation = None if taken else again
@@ -70,7 +70,7 @@ class TurnReports:
             return False
         core.host.utterance_over()
         core.expecting.turn_complete()
-        self.defer(info, owner, "it has too few words to interrupt what is about to be said")
+        self.defer(info, owner, "it has too few words to interrupt the queued speech")
         return True
 
     def may_commit(self, owner: str, info: UserTurn, *, empty_transcript: bool = False) -> bool:
@@ -102,8 +102,7 @@ class TurnReports:
         return True
 
     def was_yes(self, info: UserTurn) -> bool:
-        """The turn was not to be answered, as a call has waited for it. It belongs into the
-        conversation."""
+        """The turn was the yes for a call, so it gets no answer. It belongs in the conversation."""
         return self._yes is info
 
     def _ignores(self, info: UserTurn) -> bool:
@@ -142,8 +141,8 @@ class TurnReports:
             self._core.post("endpointing_ended")
 
     def defer_uncommitted(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
-        """An agent is closed during a turn, which the next agent gets. Posts `turn_deferred` if the
-        turn needs no further commit."""
+        """An agent is closed during a turn; the next agent gets it. Posts `turn_deferred` if it
+        needs no further commit."""
         if commits_by_itself:
             self.defer(info, owner, "its agent was closed before it was committed")
         else:
@@ -151,8 +150,8 @@ class TurnReports:
 
     def take_carried_transcript(self) -> str:
         """The transcript of the previous agent's STT. Returned only once."""
-        words, self._carried = self._carried, ""
-        return words
+        transcript, self._carried = self._carried, ""
+        return transcript
 
     def carry_commit(self) -> None:
         """The agent is closed, and the application has committed a turn whose transcript may still
@@ -171,7 +170,7 @@ class TurnReports:
 
     def handoff_seen(self, task: Hashable | None) -> None:
         """A handoff has begun. The turn's task ends, and the turn is deferred."""
-        if not self._core.closing:  # what the user says during a close goes into the history
+        if not self._core.closing:  # speech during a close goes into the history
             self._core.turns.mark_unanswerable(task)
 
     # -- a turn is answered
@@ -207,7 +206,7 @@ class TurnReports:
 
     def turn_ended(self, end: TurnEnd) -> None:
         """A turn has ended. Posts `turn_replied` if its reply is heard, `turn_deferred` if it is
-        answered later, and `turn_dropped` if it is the latest one and gets no reply."""
+        answered later, or `turn_dropped` if it is the latest and gets no reply."""
         core, turn, outcome = self._core, end.turn, end.outcome
         if not core.governs:
             return

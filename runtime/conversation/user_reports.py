@@ -1,4 +1,4 @@
-"""Posts what the user does: speech, transcripts, and the end of an utterance."""
+"""Posts events of the user: speech, transcripts, and the end of an utterance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UserReports:
 
     Attributes:
         utterance: The user's last utterance.
-        transcript: What was said in the last speech, as a message of a realtime model.
+        transcript: The last speech, as transcribed by a realtime model.
     """
 
     def __init__(self, core: Core) -> None:
@@ -37,7 +37,7 @@ class UserReports:
     # -- speech and transcripts
 
     def voice_started(self) -> None:
-        """Speech starts. If nothing else detects speech, an interim transcript shows it. Posts
+        """Speech starts. Without a VAD, an interim transcript shows it. Posts
         `user_started_speaking`."""
         self._last_barge_in = None
         self.transcript = ""
@@ -53,7 +53,7 @@ class UserReports:
         commits audio, or the speech that has the floor is uninterruptible.
 
         Args:
-            unheard: The STT has got nothing of its audio, so no interruption can follow either.
+            unheard: The STT has received none of its audio, so no interruption can follow either.
         """
         self._core.expecting.voice_ended()
         self._core.post("user_stopped_speaking")
@@ -78,7 +78,7 @@ class UserReports:
         """
         verdict = self._core.turn.ask("barge_in")
         last, taken = self._last_barge_in, isinstance(verdict, Taken)
-        # A post that had an effect is never skipped: the speech may have resumed since.
+        # A post with an effect is never skipped: the speech may have resumed since.
         acts = isinstance(verdict, Taken) and (verdict.entered or verdict.actions)
         if not acts and (verdict is last or (last and taken)):
             return
@@ -92,7 +92,7 @@ class UserReports:
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which the framework has not processed yet.
 
-        Posts `interim_transcript`, in a flow that has it, if the transcript is not final.
+        Posts `interim_transcript`, if the flow has it and the transcript is not final.
 
         Args:
             text: What the user has said since the last turn, including this transcript.
@@ -107,7 +107,7 @@ class UserReports:
     def transcript_classified(self) -> None:
         """A classifier of the application has judged the transcript so far.
 
-        Posts `interim_transcript`, in a flow that has it, so that it decides again.
+        Posts `interim_transcript`, if the flow has it, so that it decides again.
         """
         if self._core.governs:
             self._core.offer("interim_transcript")
@@ -124,19 +124,19 @@ class UserReports:
 
     def endpointing_finished(self, *, cancelled: bool) -> None:
         """Endpointing has ended, or it is known whether a realtime model answers. Posts
-        `endpointing_ended` if the flow has asked and nothing else is undecided.
+        `endpointing_ended` if the flow has read it and nothing else is undecided.
 
         Args:
             cancelled: It was cancelled because the user went on speaking.
         """
-        asked = self._core.host.decision_reported()
-        if self._core.governs and asked and not (cancelled or self._core.host.endpointing()):
+        read = self._core.host.decision_reported()
+        if self._core.governs and read and not (cancelled or self._core.host.endpointing()):
             self._core.post("endpointing_ended")
         self._core.pending.moved()
 
     def hearing_ends(self) -> None:
-        """This agent gets no more transcripts. Posts nothing; a commit that waits for one is tried
-        again."""
+        """This agent gets no more transcripts. Posts nothing; a commit that waits for one is
+        retried."""
         self._core.pending.moved()
 
     # -- questions
@@ -156,8 +156,8 @@ class UserReports:
     @property
     def may_interrupt(self) -> bool:
         """The transcript has enough words to interrupt."""
-        few = self._core.session.settings.min_words
-        return few == 0 or self._last_barge_in is not None
+        least = self._core.session.settings.min_words
+        return least == 0 or self._last_barge_in is not None
 
     @property
     def uninterruptible(self) -> bool:
@@ -194,7 +194,7 @@ class UserReports:
         return self._core.expecting.extent
 
     def utterance_moved(self, *, settled: bool) -> None:
-        """Retry what waits. Posts `endpointing_ended` if no transcript is awaited and endpointing
+        """Retry pending work. Posts `endpointing_ended` if no transcript is awaited and endpointing
         is not running."""
         if not self._core.governs:
             return

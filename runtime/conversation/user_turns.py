@@ -32,13 +32,13 @@ class Turn:
         number: Its place in the conversation, from 1; 0 if it was typed.
         info: The turn as the framework describes it.
         owner: The agent that it was committed to.
-        speech: The speech of its reply, once that was requested. The text of the turn is in the
+        speech: The speech of its reply, once requested. The text of the turn is in the
             conversation then.
         too_late: It cannot be answered now, because a handoff has begun, or because a speech that
             cannot be interrupted has taken the floor.
         items: The ids of the items in the conversation when the turn began.
         answers: The id of its message in the conversation, if its reply has it. Empty if the model
-            gives the id.
+            sets the id.
     """
 
     number: int
@@ -58,8 +58,8 @@ class UserTurns:
         closing: Says whether the session closes.
 
     Attributes:
-        deferred: What the framework needs to commit the deferred turn, which contains all turns
-            that were deferred. The flow's fact `turn_deferred` says that there is one.
+        deferred: The deferred turn, which contains all turns that were deferred. The flow's fact
+            `turn_deferred` says that there is one.
     """
 
     def __init__(self, log: Log, closing: Callable[[], bool]) -> None:
@@ -69,18 +69,18 @@ class UserTurns:
         self._latest: Turn | None = None
         self._tasks: dict[Hashable, Turn] = {}  # the task that answers each
         self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
-        self._unsaid: list[Turn] = []  # turns whose message may not be in the conversation yet
-        self._said: set[str] = set()  # the ids of the messages that were added meanwhile
+        self._open: list[Turn] = []  # turns whose message may not be in the conversation yet
+        self._added: set[str] = set()  # the ids of the messages that were added meanwhile
 
     # -- a turn is committed or deferred
 
     def commit(self, info: UserTurn, owner: str) -> None:
         """A turn is committed.
 
-        It is the deferred turn, or contains it: then it begins with its text.
+        It is the deferred turn, or begins with the text of that turn.
         """
         deferred = self.is_deferred(info)
-        self._take_in_deferred(info)
+        self._absorb_deferred(info)
         self._latest = Turn(self._next, info, owner)
         self._follow_utterance(self._latest)
         self._log.add(TurnCommitted(self._latest.number, deferred))
@@ -99,15 +99,15 @@ class UserTurns:
     def is_deferred(self, info: UserTurn) -> bool:
         return self.deferred is not None and self.deferred.work is info
 
-    def with_deferred(self, words: str) -> str:
+    def with_deferred(self, text: str) -> str:
         """The text of a turn that is committed now: that of the deferred turn, then its own."""
         before = self.deferred.work.new_transcript if self.deferred is not None else ""
-        return _joined(before, words)
+        return _joined(before, text)
 
     def defer(self, info: UserTurn, owner: str, reason: str) -> None:
-        """A turn is deferred. It takes in the turn that was deferred before it."""
+        """A turn is deferred. It absorbs the turn that was deferred before."""
         if not self.is_deferred(info):
-            self._take_in_deferred(info)
+            self._absorb_deferred(info)
             self.deferred = Deferred("user turn", info, owner, reason)
 
     def drop_deferred(self) -> UserTurn | None:
@@ -123,16 +123,16 @@ class UserTurns:
 
     def message_added(self, id: str) -> None:
         """A message of the user is in the conversation."""
-        if self._unsaid:
-            self._said.add(id)
+        if self._open:
+            self._added.add(id)
 
     def begun(self) -> list[UserTurn]:
         """The turns that are being answered, or are next, and whose messages are not in the
         conversation yet, in order."""
-        self._unsaid = [turn for turn in self._unsaid if not self._stands(turn, self._said)]
-        if not self._unsaid:
-            self._said.clear()
-        return [turn.info for turn in self._unsaid]
+        self._open = [turn for turn in self._open if not self._is_settled(turn, self._added)]
+        if not self._open:
+            self._added.clear()
+        return [turn.info for turn in self._open]
 
     def waiting(self) -> list[UserTurn]:
         """The turns whose messages are not in the conversation, in order: first those that have
@@ -175,7 +175,7 @@ class UserTurns:
             message: Its id.
         """
         self._answers[speech.id] = message
-        for turn in self._unsaid:
+        for turn in self._open:
             if turn.speech is speech:
                 turn.answers = message
 
@@ -192,7 +192,7 @@ class UserTurns:
         turn = self._tasks.pop(task, None)
         if turn is None or turn.speech is not None:
             return
-        if turn.too_late:  # it supersedes itself: it is committed again
+        if turn.too_late:  # it is committed again
             self._defer_again(turn)
         self._log.add(NoReply(turn.number, later=turn.too_late))
 
@@ -200,11 +200,11 @@ class UserTurns:
 
     @property
     def asked(self) -> int:
-        """How many turns have a reply that was requested but not heard yet."""
+        """How many turns have a requested reply that was not heard yet."""
         return sum(bool(turn.speech) for turn in self._log.turns.open)
 
     def is_asked(self, speech: Speech) -> bool:
-        """It is the reply to a turn, and was not heard yet."""
+        """This is the reply to a turn, and was not heard yet."""
         return self._log.turns.answered_by(speech.id) is not None
 
     def playout_started(self, speech: Speech) -> None:
@@ -238,11 +238,11 @@ class UserTurns:
         if (deferred := self.deferred) is None:
             why = "it found a handoff or a speech that cannot be interrupted"
             self.defer(turn.info, turn.owner, why)
-        else:  # that was said after it
-            words = turn.info.new_transcript, deferred.work.new_transcript
-            deferred.work.new_transcript = _joined(*words)
+        else:  # the deferred turn is newer
+            texts = turn.info.new_transcript, deferred.work.new_transcript
+            deferred.work.new_transcript = _joined(*texts)
 
-    def _take_in_deferred(self, info: UserTurn) -> None:
+    def _absorb_deferred(self, info: UserTurn) -> None:
         deferred, self.deferred = self.deferred, None
         if deferred is None:
             return
@@ -252,18 +252,18 @@ class UserTurns:
             self._log.add(TurnNotCommitted(self._next))
 
     def _follow_utterance(self, turn: Turn) -> None:
-        self._unsaid = [turn for turn in self._unsaid if not self._stands(turn, ())]
-        self._unsaid.append(turn)
+        self._open = [turn for turn in self._open if not self._is_settled(turn, ())]
+        self._open.append(turn)
 
-    def _stands(self, turn: Turn, said: Collection[str]) -> bool:
+    def _is_settled(self, turn: Turn, added: Collection[str]) -> bool:
         """Whether the message of a turn is in the conversation, or never will be."""
         if turn.speech is None:
             return self._log.turns.find(turn.number) is None
         if turn.speech.finished:
             return True
         if turn.answers:
-            return turn.answers in said
-        return any(id not in turn.items for id in said)  # a realtime model gives the id
+            return turn.answers in added
+        return any(id not in turn.items for id in added)  # a realtime model sets the id
 
 
 def _joined(*texts: str) -> str:

@@ -27,14 +27,14 @@ Question = Literal[
 """A request of `specs/utterance.yaml`. Asking one changes nothing."""
 
 AT_ONCE = 0.01
-"""The seconds of a timer that the turn's flow does not have: do not wait."""
+"""Seconds for a timer that the turn's flow lacks: do not wait."""
 
 _TIMERS = ("transcript_wait", "false_interruption")
 _OWN = "value_wait"
 
 
 class Hearing(Protocol):
-    """What an utterance needs to know about the conversation."""
+    """The conversation as the utterance sees it."""
 
     @property
     def may_interrupt(self) -> bool:
@@ -62,7 +62,7 @@ class Hearing(Protocol):
         """How much of the expected value the user has said."""
 
     def voice_started(self) -> None:
-        """The user speaks, which only an interim transcript shows."""
+        """The user speaks, shown only by an interim transcript."""
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
         """Such speech has ended, with or without a final transcript."""
@@ -75,7 +75,7 @@ class Hearing(Protocol):
         """The last speech got no transcript."""
 
     def utterance_over(self) -> None:
-        """No transcript can end the turn any more, and there was no `ask`."""
+        """No transcript can end the turn any more, and `ask` was not called."""
 
 
 class Utterance:
@@ -84,7 +84,7 @@ class Utterance:
     Its methods implement the actions and host facts of the same names.
 
     Args:
-        hearing: Knows the rest of the conversation.
+        hearing: The rest of the conversation.
     """
 
     def __init__(self, hearing: Hearing) -> None:
@@ -96,7 +96,7 @@ class Utterance:
         self._open = False
         self._heard = self._before = 0.0
 
-    # -- what happens
+    # -- reports
 
     def voice_started(self) -> None:
         """Speech has begun."""
@@ -117,7 +117,7 @@ class Utterance:
         """Speech has ended.
 
         Args:
-            unheard: The STT has got nothing of its audio.
+            unheard: The STT has received none of its audio.
         """
         if unheard:
             self.post("unheard_ended")
@@ -135,7 +135,7 @@ class Utterance:
         """The session has closed."""
         await self._runtime.aclose()
 
-    # -- what is asked
+    # -- questions
 
     def ask(self, question: Question) -> bool:
         """The flow's answer now. `Hearing.utterance_moved` reports when a yes becomes a no."""
@@ -184,7 +184,7 @@ class Utterance:
         self._hearing.shown_voice_ended(recognised=False)
 
     def report_noise(self, event: Event) -> None:
-        """Report that the voice was a noise."""
+        """Report that the voice was noise."""
         self._hearing.noise_ended()
 
     # -- inside
@@ -200,17 +200,17 @@ class Utterance:
         if not (verdict.entered or verdict.restarts or self._yes or self._open):
             return
         if self._runtime.holds("voiced"):
-            self._yes.clear()  # from now on the speech is awaited
+            self._yes.clear()  # from now on the end of speech is awaited
             self._open = False
         else:
             if self._yes or self._open:  # after the framework's next step
-                asyncio.get_running_loop().call_soon(self._look)
+                asyncio.get_running_loop().call_soon(self._review)
             # an end without a turn is always reported
             decided = verdict.trigger == "turn_decided"
             self._open = not decided and (self._open or bool(self._runtime.ask("end_open")))
         self._hearing.utterance_moved(settled=False)
 
-    def _look(self) -> None:
+    def _review(self) -> None:
         answers = {question: bool(self._runtime.ask(question)) for question in self._yes}
         self._yes = {question for question, yes in answers.items() if yes}
         over = self._open and not self._runtime.ask("end_open")

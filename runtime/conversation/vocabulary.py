@@ -73,7 +73,7 @@ def check_vocabulary(flow: Flow, what: str) -> None:
 
 
 def flow_for(flow: Flow | str | Path, what: str) -> Flow:
-    """The flow that is given, which has all names that a conversation needs.
+    """Load a flow, and check that it has all names that a conversation needs.
 
     Args:
         flow: A flow, the name of a shipped one, or a path.
@@ -92,7 +92,7 @@ def flow_for(flow: Flow | str | Path, what: str) -> Flow:
 def _lacks(flow: Flow) -> list[str]:
     used = actions_used(flow)
     return [
-        *(f"trigger {word!r}" for word in TRIGGERS if word not in flow.triggers),
-        *(f"fact {word!r}" for word in FACTS if word not in flow.facts),
-        *(f"action {word!r} in a transition" for word in ACTIONS if word not in used),
+        *(f"trigger {name!r}" for name in TRIGGERS if name not in flow.triggers),
+        *(f"fact {name!r}" for name in FACTS if name not in flow.facts),
+        *(f"action {name!r} in a transition" for name in ACTIONS if name not in used),
     ]

@@ -15,7 +15,7 @@ Waiting = Literal["turn", "handoff", "close"]
 Awaited = Literal[
     "model", "output", "tool_running", "output_held", "application", "user_has_the_floor"
 ]
-"""The cause of a wait. Where a silence has the same cause, the name is the same."""
+"""The cause of a wait, with the same name as for a silence."""
 
 MEANS: Mapping[Awaited, str] = {
     "model": "the model or the TTS produces nothing",
@@ -44,7 +44,7 @@ class TurnWaitsLong:
             ``application`` or ``user_has_the_floor``.
         names: The tool calls, or the hooks of the application.
         since: When the wait began, in seconds since the journal began.
-        seconds: For how long it has lasted.
+        seconds: How long it has lasted.
         ended: The wait is over.
 
     Example:
@@ -66,7 +66,7 @@ class TurnWaitsLong:
 
     @property
     def usual(self) -> bool:
-        """It is normal that this takes long."""
+        """A long wait is normal."""
         return self.ended or self.cause in USUAL
 
     def as_note(self) -> dict[str, object]:
@@ -101,14 +101,14 @@ class LongWait:
     ) -> None:
         """The wait continues."""
         reported = self._reported
-        what = waiting, cause, names
-        if reported is not None and (reported.waiting, reported.cause, reported.names) == what:
+        key = waiting, cause, names
+        if reported is not None and (reported.waiting, reported.cause, reported.names) == key:
             if now - reported.since < 2 * reported.seconds:
                 return
             since = reported.since
         else:
             self.over(now)
-        self._reported = wait = TurnWaitsLong(*what, round(since, 6), round(now - since, 6))
+        self._reported = wait = TurnWaitsLong(*key, round(since, 6), round(now - since, 6))
         self._tell(wait)
 
     def over(self, now: float) -> None:

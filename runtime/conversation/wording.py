@@ -1,4 +1,4 @@
-"""The texts of requests and instructions about the results of calls."""
+"""Hints and instructions for the model about the results of calls."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def hint_about(deliver: Sequence[LedgerCall], elsewhere: Sequence[LedgerCall]) -
         elsewhere: The calls that another reply delivers.
     """
     unknown = _names([call for call in deliver if call.gave == "unknown"])
-    known = _names([call for call in deliver if call.gave != "unknown"])
+    ended = _names([call for call in deliver if call.gave != "unknown"])
     others = _names(elsewhere)
-    said = [BESIDES.format(calls=known)] if known else []
-    said += [UNKNOWN.format(calls=unknown)] if unknown else []
-    said += [ELSEWHERE.format(calls=others)] if others else []
-    return " ".join(said) or None
+    hints = [BESIDES.format(calls=ended)] if ended else []
+    hints += [UNKNOWN.format(calls=unknown)] if unknown else []
+    hints += [ELSEWHERE.format(calls=others)] if others else []
+    return " ".join(hints) or None
 
 
 def _names(calls: Sequence[LedgerCall]) -> str:
