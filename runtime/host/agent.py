@@ -35,21 +35,21 @@ logger = logging.getLogger("turnfsm")
 
 
 class Host:
-    """A `Session` and its only `Agent`. It asks the model for one step after the other, each when
-    the flow lets it have the floor, and reports what comes of it.
+    """A `Session` and its only `Agent`. It requests one step after the other from the model, each
+    when the flow grants the floor, and reports the outcome.
 
-    Your own host adds the methods that raise `NotImplementedError` here.
+    Your own host implements the methods that raise `NotImplementedError`.
 
     Attributes:
         settings: The current settings. Set them first.
-        conductor: What `govern` returns for this host.
-        output: Where steps are played; None if a step is text that is there at once.
+        conductor: The result of `govern` for this host.
+        output: The audio output; None if steps are text.
         agent_state: ``listening``, ``thinking`` or ``speaking``.
-        closing: It closes or has closed.
+        closing: The session is closing or closed.
         calls: The tool calls.
         tasks: Its tasks, which end when it closes.
-        owner: The agent's name, which a store keeps with deferred turns.
-        ids: The ids of replies begin with this.
+        owner: The agent's name, stored with deferred turns.
+        ids: The prefix of the replies' ids.
     """
 
     conductor: Conductor
@@ -96,8 +96,8 @@ class Host:
     # -- what differs between hosts
 
     async def say(self, reply: Reply, step: Step) -> None:
-        """Ask the model, unless the reply has a `text`, and play what it says. Add what was heard
-        to the conversation, also if the step was interrupted."""
+        """Request the step from the model, unless the reply has a `text`, and play it. Add the
+        heard part to the conversation, also after an interruption."""
         raise NotImplementedError
 
     async def run_step(self, reply: Reply, step: Step) -> None:
@@ -108,7 +108,7 @@ class Host:
         except Exception:
             reply.failed = True
             logger.exception("%s has failed", reply.id)
-        finally:  # also where it is interrupted
+        finally:  # also after an interruption
             if self._heard == step.id:
                 self.playout(begins=False)
             self.step_finished(step)
@@ -148,7 +148,7 @@ class Host:
     # -- what happens
 
     def user_typed(self, words: str) -> None:
-        """The user has typed a line. That is like a voice that begins and ends at once."""
+        """The user has typed a line. It counts as speech that starts and stops at once."""
         conductor = self.conductor
         conductor.user.voice_started()
         conductor.utterance.voice_started()
@@ -161,7 +161,7 @@ class Host:
         self.take_turn(Turn(words))
 
     def interrupt(self) -> None:
-        """The application interrupts what is said."""
+        """The application interrupts the reply."""
         if (step := self.step) is not None and step.speech.interruptible:
             self.conductor.speech.interrupted_by_code(step.speech, None)
             step.speech.stop("programmatic")
@@ -177,11 +177,11 @@ class Host:
         """Make a reply. The arguments are as in `Reply`."""
         self._count += 1
         reply = Reply(f"{self.ids}_{self._count}", self, text, instructions, of)
-        self._replies = [*(one for one in self._replies if not one.finished), reply]
+        self._replies = [*(earlier for earlier in self._replies if not earlier.finished), reply]
         return reply
 
     def ask(self, reply: Reply, turn: Hashable = None, said: str | None = None) -> Reply:
-        """Ask the model for a reply, as soon as the flow allows it.
+        """Request a reply from the model, as soon as the flow allows it.
 
         Args:
             turn: The turn of the user that it answers, as given to `TurnReports.answer_started`.
@@ -213,7 +213,7 @@ class Host:
             self.conductor.floor.playout_finished()
 
     def step_finished(self, step: Step) -> None:
-        """Nothing more of a step is heard, and what was heard is in the conversation."""
+        """A step has ended, and its heard part is in the conversation."""
         if step is not self.step:
             return
         reply = step.speech
@@ -226,7 +226,7 @@ class Host:
             self.continue_reply(reply)
 
     def continue_reply(self, reply: Reply) -> None:
-        """A reply waits for no result any more: it says the results, or ends."""
+        """A reply awaits no more results: it delivers them, or ends."""
         if reply.finished or self.conductor.floor.holds(reply):
             return  # after its step has returned the floor
         if reply.continues and not reply.interrupted:
@@ -239,12 +239,12 @@ class Host:
         reply.task = self.tasks.start(self._run(reply))
 
     async def _run(self, reply: Reply) -> None:
-        conductor, floor, asks = self.conductor, self.conductor.floor, reply.text is None
-        if asks:
-            conductor.speech.reply_started(reply)  # the model is asked when it has the floor
+        conductor, floor, asks_model = self.conductor, self.conductor.floor, reply.text is None
+        if asks_model:
+            conductor.speech.reply_started(reply)  # the request is sent when it has the floor
         while not reply.over:
             await conductor.until(lambda: reply.over or floor.step is None)
-            if asks and not reply.over:
+            if asks_model and not reply.over:
                 await asyncio.sleep(0)  # a turn that had to wait comes first
                 await conductor.requests.may_request(reply)
                 if conductor.keeping is not None:
@@ -256,7 +256,7 @@ class Host:
             return
         reply.continues = reply.failed = False
         step = conductor.speech.floor_taken(self, reply, self.output)
-        if asks:
+        if asks_model:
             conductor.speech.agent_state_wanted("thinking", self.publish)
         else:
             conductor.record(ReplyText(reply.id))
@@ -270,13 +270,13 @@ class Host:
         return self
 
     def reply(self, instructions: str | None = None) -> Reply:
-        """Ask the model for a reply that the conversation wants."""
+        """Request a reply that the conversation needs."""
         return self.ask(self.new_reply(instructions=instructions))
 
     def speak(
         self, text: str, *, interruptible: bool = True, sound: Sound | None = None, of: Any = None
     ) -> Reply:
-        """Say a fixed text, or play a sound, which the reply is then made `of`.
+        """Say a fixed text, or play a sound, which becomes the reply's `of`.
 
         Args:
             of: As in `Reply`.

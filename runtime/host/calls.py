@@ -36,9 +36,9 @@ class OpenCall:
         name: The tool's name.
         arguments: As JSON.
         tool: The function that may be marked with a policy.
-        of: What the host itself keeps of it.
-        result: What the tool has given, or what the model reads instead.
-        ended: It has a result, or has failed, or was cancelled.
+        of: The host's own data about it.
+        result: The tool's result, or the text that replaces it.
+        ended: It has a result, has failed, or was cancelled.
         deliver: The result must be delivered to the user.
         late: The model was told that the call is still running; its result comes separately.
     """
@@ -71,7 +71,7 @@ class CallHost(Agent, Protocol):
         """Add the result of a call to the conversation; `Calls.result_added` follows."""
 
     def continue_reply(self, reply: Reply) -> None:
-        """A reply waits for no result any more."""
+        """A reply awaits no more results."""
 
 
 class Calls:
@@ -82,7 +82,7 @@ class Calls:
 
     Attributes:
         open: The calls whose results are not in the conversation, by id.
-        unknown: What to do if the flow does not know of a call.
+        unknown: The remedy if the flow does not know a call.
     """
 
     unknown = "call this while it runs"
@@ -103,25 +103,25 @@ class Calls:
         return call
 
     async def begin(self, call: OpenCall) -> bool:
-        """The tool is about to run. Call `run` if this returns True. Otherwise the call has a
-        result without that: the result of an identical call, say.
+        """The tool is about to run. Call `run` if this returns True. Otherwise the call already has
+        a result, such as that of an identical call.
 
-        If there is nothing to wait for, it does not give way to other tasks.
+        If there is nothing to wait for, it does not yield to other tasks.
         """
         conductor, tools = self.host.conductor, self.host.conductor.tools
-        made = (call.name, call.arguments, call.reply.id)
-        if tools.waits_for_identical(*made, call.tool):
-            await conductor.until(lambda: not tools.waits_for_identical(*made, call.tool))
-        refused = await conductor.requests.before_call(call.id, *made)
-        known = tools.identical(call.id, *made, call.tool, self._added)
-        if known is not None:
-            refused = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
+        identity = (call.name, call.arguments, call.reply.id)
+        if tools.waits_for_identical(*identity, call.tool):
+            await conductor.until(lambda: not tools.waits_for_identical(*identity, call.tool))
+        refused = await conductor.requests.before_call(call.id, *identity)
+        identical = tools.identical(call.id, *identity, call.tool, self._added)
+        if identical is not None:
+            refused = NOT_RUN_AGAIN.format(result=identical.output or "", call=identical.id)
         if refused is not None:
             conductor.requests.call_started(call.id)
             call.result, call.deliver = refused, True
             await self.host.add_result(call)
             return False
-        tools.started(call.id, *made[:2], call.reply, self.host, call.tool)
+        tools.started(call.id, *identity[:2], call.reply, self.host, call.tool)
         conductor.requests.call_started(call.id)
         return True
 
@@ -135,11 +135,11 @@ class Calls:
             limit: Seconds that it may take; 0 for any time.
         """
         tools = self.host.conductor.tools
-        made, task = tools.get(call.id), None
+        entry, task = tools.get(call.id), None
         try:
-            refused = await made.allowed() if made is not None else None
-            if made is not None and refused is not None:
-                await self.settle(call, "error", refused, deliver=made.on_agenda)
+            refused = await entry.allowed() if entry is not None else None
+            if entry is not None and refused is not None:
+                await self.settle(call, "error", refused, deliver=entry.on_agenda)
                 return
             call.task = task = asyncio.ensure_future(work())
             done, _ = await asyncio.wait({task}, timeout=limit or None)
@@ -187,16 +187,16 @@ class Calls:
         """A call has ended. Only the first time counts.
 
         Args:
-            result: What the tool has given, or what the model is to read instead.
+            result: The tool's result, or the text that replaces it.
             deliver: The result must be delivered to the user, if there is one.
             output: The result as text.
         """
         if call.ended:
             return
         conductor, tools = self.host.conductor, self.host.conductor.tools
-        made = tools.get(call.id)
-        if made is not None and made.replaced_by is not None and how == "result" and result:
-            result = output = made.output_of(output or str(result), failed=False)
+        entry = tools.get(call.id)
+        if entry is not None and entry.replaced_by is not None and how == "result" and result:
+            result = output = entry.output_of(output or str(result), failed=False)
         call.ended, call.result, call.deliver = True, result, bool(result) and deliver
         call.late = tools.was_answered(call.id)
         if call.late:
@@ -222,7 +222,7 @@ class Calls:
         self._no_longer_awaited(call)
 
     def given_up(self, call: OpenCall) -> None:
-        """The task that runs the call was cancelled. Whoever has done so tells the model."""
+        """The call's task was cancelled. Whoever cancelled it informs the model."""
         self.open.pop(call.id, None)
         if not call.ended and not self.host.conductor.turn.closed:
             tools = self.host.conductor.tools
@@ -249,11 +249,11 @@ class Calls:
                 f"commit_point: the flow does not know of the call {id!r}; {self.unknown}"
             )
         keeping = self.host.conductor.keeping
-        if keeping is not None and (why := await keeping.before_effect()) is not None:
-            raise SpeechInterrupted(why)
+        if keeping is not None and (reason := await keeping.before_effect()) is not None:
+            raise SpeechInterrupted(reason)
         await self.host.conductor.objections.known(call, "await_transcript")
-        if (said := call.refusal_of_effect()) is not None:
-            raise SpeechInterrupted(said)
+        if (refusal := call.refusal_of_effect()) is not None:
+            raise SpeechInterrupted(refusal)
 
     def key(self, id: str) -> str:
         """The key of this call, unique over all conversations of a store."""
@@ -274,14 +274,14 @@ class Calls:
 
     # -- inside
 
-    async def _over(self, call: OpenCall, task: asyncio.Future[None], why: str) -> None:
+    async def _over(self, call: OpenCall, task: asyncio.Future[None], reason: str) -> None:
         """The tool has ended. Its result may still come."""
-        made = self.host.conductor.tools.get(call.id)
+        entry = self.host.conductor.tools.get(call.id)
         if task.cancelled():
-            ours = made is not None and (made.turn_over or made.replaced_by is not None)
-            said = made.output_if_cancelled if made is not None and ours else why
-            deliver = made is None or not made.ends_with_turn
-            await self.settle(call, "cancelled", said, deliver=deliver)
+            by_flow = entry is not None and (entry.turn_over or entry.replaced_by is not None)
+            output = entry.output_if_cancelled if entry is not None and by_flow else reason
+            deliver = entry is None or not entry.ends_with_turn
+            await self.settle(call, "cancelled", output, deliver=deliver)
         elif isinstance(error := task.exception(), SpeechInterrupted):
             await self.settle(call, "error", str(error))
         elif isinstance(error, Exception):

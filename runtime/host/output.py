@@ -1,4 +1,4 @@
-"""An output that can hold back what is about to be played."""
+"""An output that can be paused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PausableOutput:
 
     @property
     def closed(self) -> bool:
-        """What comes is held back."""
+        """Pieces are held back."""
         return not self._open.is_set()
 
     async def passes(self, conductor: Conductor | None, step: Step | None, seconds: float) -> bool:

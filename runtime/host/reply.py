@@ -23,13 +23,13 @@ class ReplyHost(Protocol):
         """Whether a reply may be interrupted now, apart from its holds."""
 
     def interrupt_step(self, reply: Reply) -> None:
-        """Interrupt the step that is being said."""
+        """Interrupt the step that holds the floor."""
 
     def yield_floor(self, reply: Reply) -> None:
         """The step releases the floor before its model has produced anything."""
 
     def step_finished(self, step: Step) -> None:
-        """Nothing more of a step is heard."""
+        """A step has ended."""
 
 
 @attrs.define(eq=False)
@@ -38,13 +38,13 @@ class Reply:
 
     Attributes:
         text: The text, if no model is asked.
-        instructions: What the model should say, if the conversation has asked for the reply.
-        of: What the host itself keeps of it.
+        instructions: The model's instructions, if the conversation requested the reply.
+        of: The host's own data about it.
         calls: The ids of its tool calls whose results are not in the conversation yet.
-        continues: Its last step has made calls whose results must be said.
+        continues: Its last step has made calls whose results must be delivered.
         failed: An error has ended its last step.
-        interrupted_by: What has interrupted it.
-        task: Requests and says its step.
+        interrupted_by: The source of the interruption.
+        task: Runs its step.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Reply:
 
     @property
     def over(self) -> bool:
-        """Nothing more of it is said."""
+        """It was interrupted or has ended."""
         return self.interrupted or self.finished
 
     @property
@@ -76,10 +76,10 @@ class Reply:
         if self.over or not (force or self.interruptible):
             return
         self.interrupted, self.interrupted_by = True, source
-        said = self._host.conductor.floor.holds(self)
+        holds_floor = self._host.conductor.floor.holds(self)
         yielded = self._host.conductor.host.sayings.has_yielded(self)
         self._host.conductor.speech.interrupted(self, source)
-        if said or yielded:
+        if holds_floor or yielded:
             self._host.interrupt_step(self)
 
     def hold(self, on: bool) -> None:

@@ -32,28 +32,28 @@ def request(
         came: The items of the conversation that are missing in `given`.
 
     Returns:
-        The messages for the model: what the items are made `of`, the instructions and the hint.
+        The messages for the model: the `of` of each item, the instructions and the hint.
     """
     if reply.instructions is not None:
         own, place = message(reply.instructions), float(len(given))
         given = [*given, Item("instructions", "instruction", own, added=True, at=place)]
     log, due = conductor.log, conductor.tools.due_results
     given, came = _marked(given, due), _marked(came, due)
-    shown = complete(given, log.agenda, reply.id, came)
-    results = [item.result for item in shown if item.part == "result"]
+    items = complete(given, log.agenda, reply.id, came)
+    results = [item.result for item in items if item.part == "result"]
     conductor.requests.sent(
         reply,
         [result for result, call in due.items() if call in results],
         reply.instructions,
-        unanswered=unanswered(shown),
+        unanswered=unanswered(items),
     )
-    made = {i.call: conductor.tools.entries([i.call]) for i in shown if i.call}
+    calls = {i.call: conductor.tools.entries([i.call]) for i in items if i.call}
     wanted = project(
         given,
         log.agenda,
         reply.id,
         came=came,
-        own_calls=[call for call, of in made.items() if of and of[0].turn == reply.id],
+        own_calls=[call for call, of in calls.items() if of and of[0].turn == reply.id],
         instructed=reply.instructions is not None,
     )
     messages = [item.of for item in wanted.items]

@@ -29,7 +29,7 @@ class FollowedTurn(TurnRuntime):
 
 
 class Following:
-    """The host of a flow whose actions it does not carry out: it posts what happens.
+    """The host of a flow that only follows: it posts events, and carries out no action.
 
     Args:
         flow: The flow.
@@ -78,9 +78,9 @@ class Following:
 
     def _otherwise(self, verdict: Verdict, did: str) -> None:
         place = decided_at(self._flow, verdict)
-        told = {"did": did, "decided": str(verdict), "trigger": verdict.trigger}
-        self.turn.note("otherwise", **told, state=verdict.state, at=str(place or "flow:0:0"))
+        fields = {"did": did, "decided": str(verdict), "trigger": verdict.trigger}
+        self.turn.note("otherwise", **fields, state=verdict.state, at=str(place or "flow:0:0"))
 
 
 def _nothing(event: Any) -> None:
-    """Nothing is carried out."""
+    """Carry nothing out."""

@@ -1,4 +1,4 @@
-"""Connects what observes a session to its runtime: the log, telemetry, and the audit."""
+"""Connects a session's observers to its runtime: the log, telemetry, and the audit."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Observers:
         if self._audit:
             from .conformance import Conformance
 
-            yield Conformance(turn.flow, timers, self._tell_broken)
+            yield Conformance(turn.flow, timers, self._report_broken)
 
     def _listeners(self, turn: TurnRuntime) -> Iterator[Listener]:
         if turn_log.isEnabledFor(logging.INFO):  # DEBUG may be turned on later
@@ -91,7 +91,7 @@ class Observers:
 
             yield VerdictLog(turn.journal.typed)
 
-    def _tell_broken(self, broken: Broken) -> None:
+    def _report_broken(self, broken: Broken) -> None:
         """In the next iteration of the event loop: the entry's actions come first."""
         if self.telemetry is not None:
             self.telemetry.broken(broken.property)

@@ -15,7 +15,7 @@ logger = logging.getLogger("turnfsm")
 ATTRIBUTE = "turnfsm.state"
 
 EVERY = 0.2
-"""Seconds between two updates. A shorter state may not be published."""
+"""Seconds between two updates. Shorter states may be skipped."""
 
 
 class RoomState:
@@ -36,14 +36,14 @@ class RoomState:
         if verdict is not None and verdict.dest != self._held:
             self._held = verdict.dest
             if self._task is None or self._task.done():
-                self._task = asyncio.ensure_future(self._tell())
+                self._task = asyncio.ensure_future(self._publish_all())
 
     def end(self) -> None:
         """The session has closed."""
         if self._task is not None:
             self._task.cancel()
 
-    async def _tell(self) -> None:
+    async def _publish_all(self) -> None:
         while self._published != self._held:
             self._published = self._held
             try:

@@ -84,8 +84,8 @@ def check_telemetry(telemetry: object) -> Telemetry | None:
         return telemetry
     if isinstance(telemetry, bool):
         return Telemetry() if telemetry else None
-    shown = type(telemetry).__name__
-    raise TurnfsmError(f"telemetry is {shown}; give True, False or Telemetry(meter_provider)")
+    kind = type(telemetry).__name__
+    raise TurnfsmError(f"telemetry is {kind}; give True, False or Telemetry(meter_provider)")
 
 
 class Figures:
@@ -137,8 +137,8 @@ class SpanEvents:
             fields["turnfsm.dest"], fields["turnfsm.row"] = verdict.dest, verdict.row or ""
         fields["turnfsm.seq"] = seq
         if self._said and data:
-            said = ((key, data[key]) for key in PRIVATE if key in data)
-            fields |= {f"turnfsm.{key}": v for key, v in said if isinstance(v, _SCALARS)}
+            texts = ((key, data[key]) for key in PRIVATE if key in data)
+            fields |= {f"turnfsm.{key}": v for key, v in texts if isinstance(v, _SCALARS)}
         span.add_event(name, fields)
 
     def end(self) -> None:

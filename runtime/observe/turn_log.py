@@ -86,21 +86,21 @@ class TurnLog:
             "response_parts": dict(response.parts) if response is not None else {},
             "stop_latency": self._stop,
         }
-        words = [f"turn {turn.number} {turn.outcome}" + (f": {turn.why}" if turn.why else "")]
+        parts = [f"turn {turn.number} {turn.outcome}" + (f": {turn.why}" if turn.why else "")]
         if turn.deferred:
-            words.append("had to wait")
+            parts.append("had to wait")
         if response is not None:
-            words.append(f"response {response.seconds:.2f} s")
+            parts.append(f"response {response.seconds:.2f} s")
         if self._stop is not None:
-            words.append(f"stopped {self._stop:.2f} s after the user began")
+            parts.append(f"stopped {self._stop:.2f} s after the user began")
         self._response = self._stop = None
-        logger.info("%s", ", ".join(words), extra=fields)
+        logger.info("%s", ", ".join(parts), extra=fields)
 
     def _report(self, event: SessionEvent) -> None:
-        said = self._said(event)
-        if said:
+        line = self._said(event)
+        if line:
             fields = {name: value for name, value in event.fields().items() if name != "message"}
-            logger.info("%s", said, extra={"event": event.KIND, **fields})
+            logger.info("%s", line, extra={"event": event.KIND, **fields})
 
     def _said(self, event: SessionEvent) -> str:
         match event:

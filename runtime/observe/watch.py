@@ -47,7 +47,7 @@ class Consumer(Protocol):
 class Watch:
     """Reads a journal for its consumers and listeners. Without them it does nothing.
 
-    Consumers get records in batches, which costs a post nothing. Working at each record would take
+    Consumers get records in batches, so that posts stay fast. Record by record it would take
     several times as long, because LiveKit's code runs in between.
 
     Args:

@@ -65,8 +65,7 @@ class StepEnd(DataFrame):
 class PipecatAgent(Host):
     """The session of a pipeline, and its only agent.
 
-    What a `Reply` is made `of` is the context of its request, the application's `TTSSpeakFrame`, or
-    a sound.
+    A reply's `of` is the context of its request, the application's `TTSSpeakFrame`, or a sound.
 
     Args:
         settings: The current settings.
@@ -100,7 +99,7 @@ class PipecatAgent(Host):
         self.settings, self.output = settings, tap
         self._take, self._on_report = take, on_report
         self.names = Names()
-        self.calls = PipecatCalls(self, lambda: self.asked_for)
+        self.calls = PipecatCalls(self, lambda: self.requested)
         self.functions = Functions(self.calls)
         self._noted: set[str] = set()
         self.speculation = Speculation(lambda frame: self.push(frame))
@@ -125,9 +124,9 @@ class PipecatAgent(Host):
         """A request for the model has arrived: to answer a committed turn, or from the
         application."""
         turn = self.hearing.take_committed()
-        said = self.names.latest(frame.context) if turn is not None else None
+        message = self.names.latest(frame.context) if turn is not None else None
         self.note_messages()
-        reply = self.ask(self.new_reply(of=frame.context), turn, said)
+        reply = self.ask(self.new_reply(of=frame.context), turn, message)
         if frame.speculation:
             self.speculation.confirmed(reply)
             self.tasks.start(self._discard_unasked(reply))
@@ -224,7 +223,7 @@ class PipecatAgent(Host):
             self._on_report(report)
 
     def tune(self, tuning: Tuning) -> None:
-        """Take over the settings of the flow's current state."""
+        """Apply the settings of the flow's current state."""
         self.hearing.tuning = tuning
         # without min_words a transcript interrupts if a start strategy has proposed that
         self.settings = attrs.evolve(
@@ -272,8 +271,8 @@ class PipecatAgent(Host):
             self.conductor.floor.text_received(step.speech, text)
 
     @property
-    def asked_for(self) -> Reply | None:
-        """The reply for which the model is asked."""
+    def requested(self) -> Reply | None:
+        """The reply that is requested from the model."""
         speech = self._waiting or (self.step.speech if self.step is not None else None)
         return speech if isinstance(speech, Reply) else None
 
@@ -297,12 +296,12 @@ class PipecatAgent(Host):
             super().continue_reply(reply)
 
     def step_played(self, id: str) -> None:
-        """A step was played to the end, or was interrupted and its `InterruptionFrame` follows."""
+        """A step was played to the end, or was interrupted and an `InterruptionFrame` follows."""
         if (step := self.step) is not None and step.id == id and not step.speech.interrupted:
             self.step_finished(step)
 
     def step_finished(self, step: Step) -> None:
-        """Nothing more of a step is heard, and what was heard is in the context."""
+        """A step has ended, and its heard part is in the context."""
         self.note_messages()
         super().step_finished(step)
 

@@ -1,4 +1,4 @@
-"""The agent's own backchannels in a pipeline: mixed into what the output transport plays."""
+"""The agent's own backchannels in a pipeline: mixed into the audio of the output transport."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ OF_THE_TTS = (TTSSpeakFrame, TTSStartedFrame, TextFrame, TTSAudioRawFrame, TTSSt
 
 @dataclass
 class BackchannelMark(ControlFrame):
-    """Stands before and after what the TTS makes of one text.
+    """Marks the start and the end of the audio for one text.
 
     Attributes:
-        sound: Gets what the TTS has made.
+        sound: Gets that audio.
     """
 
     sound: asyncio.Future[Sound]
@@ -47,8 +47,8 @@ class BackchannelMark(ControlFrame):
 
 
 class BackchannelCatch(FrameProcessor):
-    """Before the output: takes out the texts of backchannels that the TTS synthesises. So nobody
-    hears them yet, and they do not count as speech."""
+    """Before the output: takes out synthesised backchannels. So nobody hears them yet, and they do
+    not count as speech."""
 
     def __init__(self) -> None:
         super().__init__(name="turnfsm.backchannels")
@@ -101,7 +101,7 @@ class BackchannelMixer(BaseAudioMixer):
 
     @property
     def plays(self) -> bool:
-        """A sound is not over yet."""
+        """A sound is playing."""
         return bool(self._rest)
 
     async def play(self, sound: Sound) -> None:
@@ -109,7 +109,7 @@ class BackchannelMixer(BaseAudioMixer):
         self._rest = await create_file_resampler().resample(sound.pcm, sound.rate, self._rate)
 
     def hush(self) -> None:
-        """Play nothing more of it."""
+        """Stop the sound."""
         self._rest = b""
 
     # -- Pipecat
@@ -132,8 +132,7 @@ class BackchannelMixer(BaseAudioMixer):
             await self._inner.process_frame(frame)
 
     async def mix(self, audio: bytes) -> bytes:
-        """Return the audio with the next piece of the sound. Where the agent speaks itself, the
-        sound is over: the agent has one voice."""
+        """Return the audio with the next piece of the sound, which ends where the agent speaks."""
         if any(audio):
             self.hush()
         if self._inner is not None:

@@ -46,7 +46,7 @@ RETURNED = (
 )
 
 FAILED = "The function `{name}` failed and returned no result."
-"""Pipecat's own text, as the next one."""
+"""Pipecat's own text."""
 
 TIMED_OUT = "CANCELLED"
 
@@ -55,12 +55,12 @@ _running: ContextVar[str | None] = ContextVar("turnfsm_call", default=None)
 
 @attrs.define
 class _Given:
-    """What a call is made `of`.
+    """The `of` of a call.
 
     Attributes:
         give: Gives a result to Pipecat.
-        params: What Pipecat has called the handler with; None if that handler is not ours.
-        properties: What the handler has given with its result.
+        params: The handler's parameters; None if the handler is not wrapped.
+        properties: The properties of the result.
     """
 
     give: Callable[..., Awaitable[None]]
@@ -83,22 +83,22 @@ class PipecatCalls(Calls):
         "register its function with governor.register_function(...), and call this while it runs"
     )
 
-    def __init__(self, host: CallHost, asked_for: Callable[[], Reply | None]) -> None:
+    def __init__(self, host: CallHost, requested: Callable[[], Reply | None]) -> None:
         super().__init__(host)
-        self._asked_for = asked_for
+        self._requested = requested
         self._made: set[str] = set()
         self.tools: dict[str | None, object] = {}
 
     def made(self, id: str, name: str, arguments: Mapping[str, Any]) -> None:
         """The model has made this call."""
-        if (reply := self._asked_for()) is None or id in self._made:
+        if (reply := self._requested()) is None or id in self._made:
             return  # its handler may start before the call is announced
         self._made.add(id)
         self.host.conductor.speech.response_over(reply)
         self.add(id, name, json.dumps(dict(arguments)), reply)
 
     def running(self, params: FunctionCallParams | None) -> str:
-        """The id of the call that a function was called with, by default of the one that runs here.
+        """The id of a function's call, by default of the one that runs here.
 
         Raises:
             TurnfsmError: There is none.
@@ -129,9 +129,9 @@ class PipecatCalls(Calls):
                 return
             call.tool, call.of = tool, _Given(params.result_callback, params)
             if await self.begin(call):
-                asks, give = call.reply.text is None, partial(self._settle, call)
+                from_model, give = call.reply.text is None, partial(self._settle, call)
                 # the application's own context, not a copy
-                context = call.reply.of if asks else params.context
+                context = call.reply.of if from_model else params.context
                 own = replace(params, result_callback=give, context=context)
 
                 async def work() -> None:
@@ -145,20 +145,20 @@ class PipecatCalls(Calls):
         return run
 
     def given_up(self, call: OpenCall) -> None:
-        """Pipecat has cancelled the handler: `cancel_passes` follows, and says what for."""
+        """Pipecat has cancelled the handler: `cancel_passes` follows, and says why."""
 
     # -- calls whose handler is not wrapped, and calls that Pipecat cancels
 
     def runs(self, frame: FunctionCallInProgressFrame) -> None:
         """Pipecat runs the handler of a call."""
         call = self.open.get(frame.tool_call_id)
-        ours = self.tools.keys() & {frame.function_name, None} and not frame.cancel_on_interruption
-        if call is not None and call.of is None and not ours:
+        wrapped = self.tools.keys() & {frame.function_name, None}
+        if call is not None and call.of is None and (frame.cancel_on_interruption or not wrapped):
             self._begun(call)
 
     async def result_passes(self, frame: FunctionCallResultFrame) -> None:
-        """A result is on its way into the context. The flow asks for the reply that says it, which
-        Pipecat would forget if the user makes a noise at that moment."""
+        """A result is on its way into the context. The flow requests the reply that delivers it,
+        which Pipecat would forget if the user makes a noise then."""
         call = self.open.get(frame.tool_call_id)
         if call is None or (call.of is not None and call.of.params is not None):
             return
@@ -171,8 +171,8 @@ class PipecatCalls(Calls):
         because the model or the application wants it.
 
         Returns:
-            What to pass on: after a timeout a result, since Pipecat would not tell the model if the
-            user makes a noise at that moment.
+            The frame to pass on: after a timeout a result, since Pipecat would not inform the model
+            if the user makes a noise then.
         """
         call = self.open.get(frame.tool_call_id)
         if call is None or call.of is None:
@@ -212,7 +212,7 @@ class PipecatCalls(Calls):
     # -- results
 
     async def failed(self, call: OpenCall, error: Exception) -> None:
-        """Tell the model that the tool has failed, and the pipeline why."""
+        """Report the failure to the model, and its cause to the pipeline."""
         failed = FAILED.format(name=call.name)
         await self.settle(call, "error", failed)
         await call.of.params.llm.push_error(

@@ -1,4 +1,4 @@
-"""Reads from an `ErrorFrame` what has failed for the step that holds the floor."""
+"""Reads an `ErrorFrame`: which component failed for the step that holds the floor."""
 
 from __future__ import annotations
 

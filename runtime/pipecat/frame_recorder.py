@@ -35,8 +35,7 @@ _LACKS = (
 
 
 class FrameEvents(BaseObserver):
-    """Translates the frames of a pipeline to events, as the audit reads them. The pipeline stays as
-    it is.
+    """Translates the frames of a pipeline to events for the audit. Does not change the pipeline.
 
     Args:
         take: Takes the events: the seconds since the beginning, the name and the fields, without
@@ -82,8 +81,8 @@ class FrameEvents(BaseObserver):
                 self._record("interruption", {})
             case f.FunctionCallInProgressFrame():
                 given = hashed_arguments(frame.arguments, self._key)
-                made = {"update": "started", "name": frame.function_name, "arguments": given}
-                self._tool(frame.tool_call_id, made)
+                started = {"update": "started", "name": frame.function_name, "arguments": given}
+                self._tool(frame.tool_call_id, started)
             case f.FunctionCallResultFrame() if (
                 frame.properties is None or frame.properties.is_final
             ):
@@ -114,12 +113,12 @@ class FrameEvents(BaseObserver):
             change = {"old": states[not speaks], "new": states[speaks]}
             self._record("user_state_changed", change)
 
-    # -- what the model is asked, and what is heard of it
+    # -- requests and playout
 
     def _asked(self) -> None:
         self._created("generate_reply")
-        asked = {"of": "llm", "speech": self._speech, "duration": 0.0}
-        self._record("metrics_collected", asked)
+        request = {"of": "llm", "speech": self._speech, "duration": 0.0}
+        self._record("metrics_collected", request)
 
     def _created(self, source: str) -> None:
         self._done(interrupted=True)
@@ -150,7 +149,7 @@ class FrameEvents(BaseObserver):
             self._recorded.add((call, fields["update"]))
             self._record("tool_execution_updated", {**fields, "call": call})
 
-    # -- what is in the conversation
+    # -- the conversation
 
     def _read_context(self) -> None:
         """Record messages and results that were added since the last frame."""
@@ -169,7 +168,7 @@ class FrameEvents(BaseObserver):
 
 
 class FrameRecorder(FrameEvents):
-    """Records the frames of a pipeline for `turnfsm audit`. The pipeline stays as it is.
+    """Records the frames of a pipeline for `turnfsm audit`, without changing it.
 
     It stores no text of the conversation, only a keyed hash of each word and of each argument of a
     tool, so that the audit can see whether words were lost, or a call was made twice. The key is
@@ -195,7 +194,7 @@ class FrameRecorder(FrameEvents):
 
 
 def _to_be_said(frame: f.FunctionCallResultFrame) -> bool:
-    """Whether the handler has given a result, and wants the model to be asked."""
+    """Whether the handler has given a result, and wants a reply to it."""
     own = frame.properties.run_llm if frame.properties is not None else None
     wanted = frame.run_llm if own is None else own
     return bool(frame.result) and wanted is not False

@@ -58,8 +58,8 @@ class Functions:
 
         Args:
             name: The function's name; None for the catch-all handler.
-            own: The function of the application, which may have marks and `tool_options`. What is
-                given here comes before its marks, and those come before its options.
+            own: The function of the application, which may have marks and `tool_options`. Arguments
+                take precedence over its marks, and marks over its options.
         """
         marks, options = SimpleNamespace(), _options(own)
         if options.get("cancel_on_interruption") is False:
@@ -72,16 +72,16 @@ class Functions:
         vars(wrapped).update(_attributes(own))
         # Pipecat must not cancel it; the model may if the application says so
         by_model = bool(options.get("cancellable_by_llm"))
-        made: Handler = tool_options(cancel_on_interruption=False, cancellable_by_llm=by_model)(
+        marked: Handler = tool_options(cancel_on_interruption=False, cancellable_by_llm=by_model)(
             wrapped
         )
-        return made
+        return marked
 
     def check_model(self, llm: LLMService[Any]) -> None:
         """Check what is registered with an LLM service so far; `begin` does it again.
 
         Raises:
-            HostError: The user is asked before a function runs, which does not wait for a yes.
+            HostError: A function that needs the user's yes would not wait for it.
         """
         self._models.append(llm)
         self._check_confirmed()
@@ -96,7 +96,7 @@ class Functions:
                 )
 
     def begin(self, context: LLMContext) -> None:
-        """The pipeline starts with this context: check its functions, and what the flow says of
+        """The pipeline starts with this context: check its functions, and the flow's rules for
         them.
 
         Raises:
@@ -106,12 +106,12 @@ class Functions:
         """
         self._check_confirmed()
         schemas = _schemas(context)
-        for one in schemas:
-            check_arguments(self._flow, one.name, one.properties)
-            if self._escapes(one.name):
-                logger.warning(ESCAPES, one.name, one.name)
+        for schema in schemas:
+            check_arguments(self._flow, schema.name, schema.properties)
+            if self._escapes(schema.name):
+                logger.warning(ESCAPES, schema.name, schema.name)
         self.advertised(context)
-        names = {one.name for one in schemas} | self._calls.tools.keys()
+        names = {schema.name for schema in schemas} | self._calls.tools.keys()
         check_names(self._flow, {name for name in names if name is not None})
 
     @property
@@ -120,8 +120,8 @@ class Functions:
 
     def _escapes(self, name: str) -> bool:
         """Pipecat runs what was registered with the LLM service itself."""
-        ours = self._calls.tools.keys() & {name, None}
-        return not ours and any(llm.has_function(name) for llm in self._models)
+        wrapped = self._calls.tools.keys() & {name, None}
+        return not wrapped and any(llm.has_function(name) for llm in self._models)
 
     def advertised(self, context: LLMContext) -> None:
         """Govern the functions that Pipecat registers by itself: those with a handler in their
@@ -129,8 +129,8 @@ class Functions:
         tools = context.tools
         if not is_given(tools):
             return
-        direct = {one.name: one for one in tools.direct_functions}
-        schemas = [self._schema(one, direct.get(one.name)) for one in tools.standard_tools]
+        direct = {wrapper.name: wrapper for wrapper in tools.direct_functions}
+        schemas = [self._schema(schema, direct.get(schema.name)) for schema in tools.standard_tools]
         if schemas != tools.standard_tools:
             context.set_tools(ToolsSchema(schemas, tools.custom_tools))
 
@@ -138,15 +138,15 @@ class Functions:
         self, schema: FunctionSchema, direct: DirectFunctionWrapper | None
     ) -> FunctionSchema:
         own = schema.handler if direct is None else direct.function
-        known, governed = self._advertised.get(schema.name, (None, None))
+        advertised, governed = self._advertised.get(schema.name, (None, None))
         if own is None or own is governed:
             return schema
-        if own is not known or governed is None:
+        if own is not advertised or governed is None:
             handler = schema.handler if direct is None else _handler(direct)
             governed = self.governed(schema.name, handler, own)
             self._advertised[schema.name] = own, governed
-        rest = schema.properties, schema.required
-        return FunctionSchema(schema.name, schema.description, *rest, handler=governed)
+        parameters = schema.properties, schema.required
+        return FunctionSchema(schema.name, schema.description, *parameters, handler=governed)
 
 
 def parameters_of(context: LLMContext, tool: str) -> Mapping[str, Schema] | None:
@@ -167,7 +167,7 @@ def _handler(direct: DirectFunctionWrapper) -> Handler:
 
 
 def _attributes(function: object) -> dict[str, Any]:
-    """What decorators have set."""
+    """The attributes that decorators have set."""
     copy: Any = update_wrapper(SimpleNamespace(), function, assigned=())  # type: ignore[arg-type]
     return {name: value for name, value in vars(copy).items() if name != "__wrapped__"}
 

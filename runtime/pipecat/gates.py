@@ -140,7 +140,7 @@ class ModelGate(Gate):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`."""
-        begins, reply = self._begins, self._agent.asked_for
+        begins, reply = self._begins, self._agent.requested
         match frame:
             case InterruptionFrame():
                 self._begins = None

@@ -70,8 +70,8 @@ class TurnGovernor:
         actions: An object with a method for each action and host fact that a flow of your own
             declares.
         posts: The triggers of a flow of your own that you post yourself, with ``turn.post(...)``.
-        proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
-            ``off`` does not check.
+        proof: For a flow that is not proved: ``require`` raises, ``warn`` logs, ``off`` does not
+            check.
         on_report: Called with an `AgentStateChanged`, a `FalseInterruption`, a `TurnLimitReached`
             or a `TurnWaitsLong`.
         store: Where the conversation is saved, so that another worker can continue it: a path, the
@@ -106,12 +106,12 @@ class TurnGovernor:
         pipeline = Pipeline(governor.processors([*before, *behind]))
     """
 
-    if not TYPE_CHECKING:  # to a checker it is this class in either case
+    if not TYPE_CHECKING:  # type checkers see this class in either case
 
         def __new__(cls, *args: Any, observe: bool = False, **options: Any) -> Any:
             if not observe:
                 return super().__new__(cls)
-            from .observed import observing_governor  # it brings the audit
+            from .observed import observing_governor  # imports the audit
 
             return observing_governor(*args, **options)
 
@@ -204,28 +204,28 @@ class TurnGovernor:
         Raises:
             HostError: This pipeline cannot post a trigger of the flow, or carry out an action. The
                 message names them, and says what to do.
-            TurnfsmError: This is no list of processors.
+            TurnfsmError: The argument is no list of processors.
         """
         session, agent = self._session, self._session.agent
         out: list[FrameProcessor] = []
         check_list(processors)
-        for one in processors:
-            out.append(one)
-            check_part(one, adopts=self._recommends)
-            if isinstance(one, LLMUserAggregator):
-                agent.context = one.context
+        for processor in processors:
+            out.append(processor)
+            check_part(processor, adopts=self._recommends)
+            if isinstance(processor, LLMUserAggregator):
+                agent.context = processor.context
                 out.append(AskGate(session))
-            elif isinstance(one, LLMService | LLMSwitcher):
+            elif isinstance(processor, LLMService | LLMSwitcher):
                 self._once("model")
-                for llm in one.llms if isinstance(one, LLMSwitcher) else [one]:
+                for llm in processor.llms if isinstance(processor, LLMSwitcher) else [processor]:
                     refuse_realtime(llm)
                     agent.functions.check_model(llm)
                 out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
-            elif isinstance(one, BaseOutputTransport):
+            elif isinstance(processor, BaseOutputTransport):
                 self._once("output")
                 catch = [session.backchannel_catch] if self._backchannels else []
-                out[-1:] = [*catch, WordGate(self._tap), one, HeardGate(agent)]
-            elif isinstance(one, LLMAssistantAggregator):
+                out[-1:] = [*catch, WordGate(self._tap), processor, HeardGate(agent)]
+            elif isinstance(processor, LLMAssistantAggregator):
                 self._once("assistant")
                 out.append(TailGate(agent, self._tap, self._flow))
         check_order(out)
@@ -337,7 +337,7 @@ class TurnGovernor:
 
     @property
     def user_turns(self) -> Mapping[str, int]:
-        """How many turns of the user have ended, by how: `replied`, `silent`, `superseded`,
+        """How many turns of the user have ended, by outcome: `replied`, `silent`, `superseded`,
         `dropped`."""
         return {**self._session.conductor.log.turns.outcomes}
 

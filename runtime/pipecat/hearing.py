@@ -24,8 +24,8 @@ class Hearing:
     Attributes:
         committed: The turn that was committed, until the model is asked to answer it.
         ignored: The flow leaves the user's text unanswered; Pipecat's turn is still open.
-        unwanted: It does not belong into the conversation, either.
-        pauses: The VAD, if the flow wants to know of pauses.
+        unwanted: The ignored text must not enter the conversation.
+        pauses: The VAD, if the flow needs pauses.
         tuning: The settings of the flow's current state.
     """
 
@@ -33,14 +33,14 @@ class Hearing:
         self._conductor = conductor
         self._voices: set[str] = set()
         self._reported = False  # a VAD or a service reports when the user speaks
-        self._words: list[str] = []  # in no turn yet
+        self._texts: list[str] = []  # in no turn yet
         self._open = False
         self._interrupts = True
         self._proposed = False  # a strategy wants to interrupt, and the flow was not asked yet
-        self._said = 0  # words since the last turn, also of interim transcripts
+        self._word_count = 0  # words since the last turn, also of interim transcripts
         self._since: float | None = None  # when the voice began, in the time of the flow
         self._long_enough: asyncio.TimerHandle | None = None
-        self._short = False  # what was said is no turn yet: it has too few words to interrupt
+        self._short = False  # the text is no turn yet: it has too few words to interrupt
         self.committed: Turn | None = None
         self.ignored = self.unwanted = False
         self.pauses: Pauses | None = None
@@ -63,7 +63,7 @@ class Hearing:
     def has_turn(self) -> bool:
         """Pipecat's turn is open, and has text that is in no turn of ours yet. Text outside of a
         turn belongs to the next one."""
-        return self._open and bool(self._words)
+        return self._open and bool(self._texts)
 
     @property
     def endpointing(self) -> bool:
@@ -77,24 +77,24 @@ class Hearing:
 
     @property
     def waits(self) -> bool:
-        """The turn must not end now: it is deferred, lacks a part of what the user is asked for, or
-        has too few words to interrupt, and nothing was said since."""
+        """The turn must not end now: it is deferred, lacks a part of the expected value, or has too
+        few words to interrupt, and nothing was said since."""
         return self.turn_waits or self.value_due or self._short
 
     @property
     def value_due(self) -> bool:
-        """The user has said a part of what they are asked for, and the rest is waited for."""
+        """A part of the expected value is still missing."""
         return self.has_turn and self._conductor.utterance.ask("value_due")
 
     @property
     def ends_now(self) -> bool:
-        """The user has said all of what they are asked for."""
+        """The expected value is complete."""
         return self.endpointing and self._conductor.utterance.ask("ends_now")
 
     @property
     def uncommitted(self) -> str:
         """The transcript that is in no turn yet."""
-        return " ".join(self._words)
+        return " ".join(self._texts)
 
     # -- speech and transcripts
 
@@ -140,10 +140,10 @@ class Hearing:
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
-        said = " ".join([*self._words, text])
-        self._said, self._short = len(said.split()), False
+        transcript = " ".join([*self._texts, text])
+        self._word_count, self._short = len(transcript.split()), False
         self._conductor.outages.post("transcript_received")
-        self._conductor.user.transcript_received(said, final=final)
+        self._conductor.user.transcript_received(transcript, final=final)
         if not final:
             self._conductor.utterance.post("interim_transcript")
             if not self._reported:
@@ -152,14 +152,14 @@ class Hearing:
 
     def words_counted(self, words: str) -> None:
         """A final transcript was processed by the start strategies."""
-        self._words.append(words)
+        self._texts.append(words)
         if self._conductor.keeping is not None:
             self._conductor.keeping.transcript_received()
         self._conductor.user.final_transcript()
         self._conductor.utterance.post("final_transcript")
 
     def words_dropped(self) -> None:
-        """A strategy has reset what Pipecat has collected for the turn."""
+        """A strategy has reset Pipecat's text of the turn."""
         decided = self.endpointing
         self._take_words()
         self._conductor.expecting.cleared()
@@ -187,7 +187,7 @@ class Hearing:
         self._interrupt()
 
     def _interrupt(self) -> None:
-        if not self._proposed or self._said < (self.tuning.min_words or 0):
+        if not self._proposed or self._word_count < (self.tuning.min_words or 0):
             return
         missing = (self.tuning.min_duration or 0.0) - self._voice
         if self._since is not None and missing > _EXACT:
@@ -200,7 +200,7 @@ class Hearing:
 
     @property
     def _voice(self) -> float:
-        """Seconds for which the user has been speaking, without the pause in which they are."""
+        """Seconds for which the user has been speaking, without the current pause."""
         if self._since is None:
             return 0.0
         pause = 0.0 if self.pauses is None else self.pauses.silence
@@ -212,11 +212,11 @@ class Hearing:
             self._long_enough = None
 
     def may_interrupt(self) -> bool:
-        """The latest turn of the user may interrupt what the agent says."""
+        """The latest turn of the user may interrupt the agent."""
         return self._interrupts
 
     def turn_closed(self) -> None:
-        """It has ended."""
+        """Pipecat's turn has ended."""
         decided, self._open, self._proposed = self.endpointing, False, False
         self._wait_no_longer()
         if decided:
@@ -226,11 +226,11 @@ class Hearing:
         """The turn is complete. Ask the flow whether it may be answered now.
 
         Args:
-            turn: A deferred one; by default, the words since the last turn.
+            turn: A deferred one; by default, the text since the last turn.
         """
         conductor = self._conductor
         if (lost := self.take_committed()) is not None:
-            conductor.commits.answer_ended(lost)  # Pipecat had no words for it
+            conductor.commits.answer_ended(lost)  # Pipecat had no text for it
         if turn is None:
             turn = Turn(self._take_words())
         taken = commit_turn(conductor, OWNER, turn)
@@ -242,9 +242,8 @@ class Hearing:
         return taken
 
     def leaves_open(self) -> bool:
-        """The turn is complete. Whether it stays open, as it has too few words to interrupt what
-        the agent says (`min_words`): then it is deferred, or becomes part of what the user says
-        next."""
+        """Whether a complete turn stays open, as it has too few words to interrupt the agent
+        (`min_words`): then it is deferred, or becomes part of the next one."""
         conductor = self._conductor
         if not (self.has_turn and conductor.host.too_few_words(self.uncommitted)):
             return False
@@ -257,8 +256,8 @@ class Hearing:
         return True
 
     def _take_words(self) -> str:
-        words, self._words, self._said, self._short = self.uncommitted, [], 0, False
-        return words
+        text, self._texts, self._word_count, self._short = self.uncommitted, [], 0, False
+        return text
 
     def may_speculate(self) -> bool:
         """A service predicts the end of the turn. Ask the flow whether the model may be asked."""
@@ -267,12 +266,11 @@ class Hearing:
         return self._conductor.commits.may_speculate(lambda: None)
 
     def take_committed(self) -> Turn | None:
-        """The turn that was committed and is not asked about yet; only once."""
+        """The committed turn that no request was sent for yet; only once."""
         turn, self.committed = self.committed, None
         return turn
 
     def close_turn(self) -> bool:
-        """Pipecat's turn is about to be closed. Whether the model is to be asked about its words:
-        not if they were ignored."""
+        """Pipecat's turn is about to close. Whether to request a reply: not if it was ignored."""
         ignored, self.ignored = self.ignored, False
         return not ignored

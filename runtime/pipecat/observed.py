@@ -29,11 +29,11 @@ Params = TypeVar("Params", bound=TransportParams)
 _TO_GOVERN = {
     "actions", "audit", "on_report", "posts", "proof", "session_id", "store", "telemetry",
 }  # fmt: skip
-"""The arguments that only a governor needs which governs."""
+"""The arguments without effect on an observing governor."""
 
 
 class ObservingGovernor:
-    """What `TurnGovernor(observe=True)` makes: a governor that changes nothing.
+    """The result of `TurnGovernor(observe=True)`: a governor that changes nothing.
 
     Args:
         flow, timers, limits, sinks, view: As for `TurnGovernor`.
@@ -84,11 +84,11 @@ class ObservingGovernor:
         return uuid4().hex if call is None else call.tool_call_id
 
     async def restore(self) -> None:
-        """Do nothing: what is observed is not stored."""
+        """Do nothing: an observed pipeline is not stored."""
 
 
 def observing_governor(*args: Any, **options: Any) -> ObservingGovernor:
-    """Make one of the arguments of a `TurnGovernor`."""
+    """Make one from the arguments of `TurnGovernor`."""
     return ObservingGovernor(*args, **{n: v for n, v in options.items() if n not in _TO_GOVERN})
 
 

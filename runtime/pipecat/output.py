@@ -95,15 +95,15 @@ class Tap(PausableOutput, BaseAudioFilter):
         if self._conductor is not None and not self.closed:
             self._closed_at = asyncio.get_running_loop().time()
             super().pause(heard=heard)
-            self._tell()
+            self._notify()
 
     def resume(self, *, heard: bool) -> None:
         """Pass the chunk on."""
         if self.closed:
             self._waited = self.waited
             super().resume(heard=heard)
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()

@@ -53,8 +53,8 @@ class Pauses(VADAnalyzer):
     async def analyze_audio(self, buffer: bytes) -> VADState:
         """As `VADAnalyzer.analyze_audio`."""
         state = await self._inner.analyze_audio(buffer)
-        heard = len(buffer) / BYTES / self.sample_rate
-        self.silence = self.silence + heard if state is VADState.STOPPING else 0.0
+        seconds = len(buffer) / BYTES / self.sample_rate
+        self.silence = self.silence + seconds if state is VADState.STOPPING else 0.0
         return state
 
     async def cleanup(self) -> None:
@@ -64,17 +64,17 @@ class Pauses(VADAnalyzer):
 
 
 def pauses_of(flow: Flow, vad: VADAnalyzer | None) -> Pauses | None:
-    """The VAD, so that it measures the pauses that a flow wants to know of, or how long the user
-    speaks without them; None if it wants neither, or if there is no VAD.
+    """The VAD, wrapped to measure pauses; None if the flow needs neither pauses nor the length of
+    speech, or if there is no VAD.
 
     Raises:
-        HostError: The flow says backchannels at pauses, and there would be none.
+        HostError: The flow says backchannels at pauses, which nothing would measure.
     """
     tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
-    wanted = [one.min_silence for one in tunings if one.min_silence is not None]
+    wanted = [tuning.min_silence for tuning in tunings if tuning.min_silence is not None]
     if any(action.backchannel for action in flow.actions.values()):
         _require_pauses(flow, vad, max(wanted))
-    measured = wanted or any(one.min_duration is not None for one in tunings)
+    measured = wanted or any(tuning.min_duration is not None for tuning in tunings)
     return Pauses(vad) if vad is not None and measured else None
 
 

@@ -46,60 +46,60 @@ def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
 
 def check_list(processors: object) -> None:
     given = processors if isinstance(processors, Sequence) else (processors,)
-    if given is not processors or not all(isinstance(one, FrameProcessor) for one in given):
-        wrong = next((one for one in given if not isinstance(one, FrameProcessor)), processors)
+    if given is not processors or not all(isinstance(item, FrameProcessor) for item in given):
+        wrong = next((item for item in given if not isinstance(item, FrameProcessor)), processors)
         raise TurnfsmError(
             f"processors({type(wrong).__name__}): give the list of the pipeline's processors: "
             "Pipeline(governor.processors([transport.input(), ..., pair.assistant()]))"
         )
 
 
-def check_part(one: FrameProcessor, *, adopts: bool) -> None:
+def check_part(processor: FrameProcessor, *, adopts: bool) -> None:
     """Check a processor, and those inside of it.
 
     Args:
         adopts: Pipecat would use the strategies that a service recommends.
     """
-    inside = [*_within(one)]
-    if not isinstance(one, LLMSwitcher):
-        _refuse_inside(one, inside)
-    for part in (one, *inside):
+    inside = [*_within(processor)]
+    if not isinstance(processor, LLMSwitcher):
+        _refuse_inside(processor, inside)
+    for part in (processor, *inside):
         _refuse_other_turns(part)
         if adopts:
             _refuse_recommended(part)
 
 
-def _refuse_recommended(one: FrameProcessor) -> None:
-    """Pipecat adopts them at the start, when the flow could not be asked any more."""
-    metadata = one.service_metadata_frame() if isinstance(one, AIService) else None
+def _refuse_recommended(processor: FrameProcessor) -> None:
+    """Pipecat adopts these strategies at the start, without asking the flow."""
+    metadata = processor.service_metadata_frame() if isinstance(processor, AIService) else None
     if metadata is not None and (own := metadata.user_turn_strategies) is not None:
         raise HostError(
-            f"{one.name} finds the turns of the user itself, which Pipecat would adopt without the "
-            "flow; pass its strategies to the governor: governor.user(LLMUserAggregatorParams("
-            f"user_turn_strategies={type(own).__name__}()))"
+            f"{processor.name} finds the turns of the user itself, which Pipecat would adopt "
+            "without the flow; pass its strategies to the governor: governor.user("
+            f"LLMUserAggregatorParams(user_turn_strategies={type(own).__name__}()))"
         )
 
 
-def _refuse_other_turns(one: FrameProcessor) -> None:
-    if isinstance(one, UserTurnProcessor):
+def _refuse_other_turns(processor: FrameProcessor) -> None:
+    if isinstance(processor, UserTurnProcessor):
         raise HostError(
-            f"{one.name} starts and ends the user's turns, and interrupts, without asking the "
-            "flow; leave it out, and pass its strategies to the governor: governor.user("
+            f"{processor.name} starts and ends the user's turns, and interrupts, without asking "
+            "the flow; leave it out, and pass its strategies to the governor: governor.user("
             "LLMUserAggregatorParams(user_turn_strategies=...))"
         )
 
 
-def _within(one: FrameProcessor) -> Iterator[FrameProcessor]:
-    for inner in one.processors:
+def _within(processor: FrameProcessor) -> Iterator[FrameProcessor]:
+    for inner in processor.processors:
         yield inner
         yield from _within(inner)
 
 
-def _refuse_inside(one: FrameProcessor, inside: Sequence[FrameProcessor]) -> None:
+def _refuse_inside(outer: FrameProcessor, inside: Sequence[FrameProcessor]) -> None:
     kinds = (LLMUserAggregator, LLMService, BaseOutputTransport, LLMAssistantAggregator)
-    if found := [inner.name for inner in inside if isinstance(inner, kinds)]:
+    if names := [inner.name for inner in inside if isinstance(inner, kinds)]:
         raise HostError(
-            f"{found[0]} is inside {one.name}, and a governor puts its gates only between the "
+            f"{names[0]} is inside {outer.name}, and a governor puts its gates only between the "
             "processors that it is given; write it into the list of governor.processors([...]), "
             "and leave in parallel pipelines what neither answers nor plays"
         )
@@ -118,13 +118,13 @@ def refuse_realtime(llm: LLMService[Any]) -> None:
 def check_order(processors: Sequence[FrameProcessor]) -> None:
     """Check the order of the parts, also of an STT and a TTS. Others of these may be anywhere."""
     kinds = (AskGate, ModelGate, HeardGate, TailGate)
-    found = [kind for one in processors for kind in kinds if isinstance(one, kind)]
-    wrong = found != sorted(found, key=kinds.index)
-    if not wrong and len(found) == len(kinds):
-        ask, model, heard, _ = (_places(processors, kind)[0] for kind in kinds)
+    gates = [kind for processor in processors for kind in kinds if isinstance(processor, kind)]
+    wrong = gates != sorted(gates, key=kinds.index)
+    if not wrong and len(gates) == len(kinds):
+        ask, model, output, _ = (_places(processors, kind)[0] for kind in kinds)
         stts, ttss = _places(processors, STTService), _places(processors, TTSService)
         wrong = bool(stts and min(stts) > ask)
-        wrong |= bool(ttss and not any(model < place < heard for place in ttss))
+        wrong |= bool(ttss and not any(model < place < output for place in ttss))
     if wrong:
         raise HostError(
             "the processors are in another order than Pipecat needs them in; write: STT service, "
@@ -135,6 +135,6 @@ def check_order(processors: Sequence[FrameProcessor]) -> None:
 def _places(processors: Sequence[FrameProcessor], kind: type[FrameProcessor]) -> list[int]:
     return [
         place
-        for place, one in enumerate(processors)
-        if any(isinstance(part, kind) for part in (one, *_within(one)))
+        for place, processor in enumerate(processors)
+        if any(isinstance(part, kind) for part in (processor, *_within(processor)))
     ]

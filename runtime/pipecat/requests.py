@@ -16,7 +16,7 @@ from turnfsm.runtime.host.calls import FINAL, OpenCall
 from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.request import request as projected
 
-__all__ = ["RUNS", "Names", "call_message", "content_of", "request", "text_of", "told"]
+__all__ = ["RUNS", "Names", "call_message", "call_status", "content_of", "request", "text_of"]
 
 RUNS = "IN_PROGRESS"
 """The output of a call that runs, in Pipecat's own words, if its function is not asynchronous."""
@@ -34,10 +34,10 @@ class Names:
 
     def of(self, message: Message) -> str:
         """The message's id."""
-        if (known := self._names.get(id(message))) is None:
+        if (named := self._names.get(id(message))) is None:
             self._count += 1
-            known = self._names[id(message)] = message, f"{_role(message)}_{self._count}"
-        return known[1]
+            named = self._names[id(message)] = message, f"{_role(message)}_{self._count}"
+        return named[1]
 
     def restore(self, message: Message, name: str) -> None:
         """Give a message the id that it had in the previous worker."""
@@ -63,18 +63,18 @@ def request(
     That is Pipecat's own context, unless the projection changes it.
 
     Args:
-        calls: Those that may not be in Pipecat's messages yet, or whose results may not, since
-            these are queued after audio.
+        calls: Calls that may be missing in Pipecat's messages, or whose results may, since these
+            are queued after audio.
     """
     context: LLMContext = reply.of
     messages: Sequence[Message] = [*context.messages]
     names.forget(messages)
     given = [_read(message, place, names) for place, message in enumerate(messages)]
-    new = [item for one in _lacking(calls, given) for item in _items_of(one)]
-    asked = projected(conductor, reply, given, _developer, came=new)
-    if len(asked) == len(messages) and all(a is b for a, b in zip(asked, messages, strict=True)):
+    new = [item for call in _lacking(calls, given) for item in _items_of(call)]
+    sent = projected(conductor, reply, given, _developer, came=new)
+    if len(sent) == len(messages) and all(a is b for a, b in zip(sent, messages, strict=True)):
         return context
-    return LLMContext(asked, tools=context.tools, tool_choice=context.tool_choice)
+    return LLMContext(sent, tools=context.tools, tool_choice=context.tool_choice)
 
 
 def _developer(text: str) -> Message:
@@ -96,7 +96,7 @@ def _read(message: Message, place: int, names: Names) -> Item:
             return Item(key, "other" if calls else "said", message, at=at)
         case None:
             return Item(key, "other", message, at=at)
-    kind, call = told(message)
+    kind, call = call_status(message)
     if kind == "final":
         return Item(key, "result", message, call + FINAL, at=at)
     return Item(key, "instruction", message, at=at)
@@ -105,24 +105,24 @@ def _read(message: Message, place: int, names: Names) -> Item:
 def _lacking(made: Iterable[OpenCall], given: Sequence[Item]) -> Iterable[OpenCall]:
     """The missing messages of a call: the call itself or its result, which may come separately."""
     calls = {item.call for item in given if item.part == "call"}
-    told = {item.call for item in given if item.part == "result" and not item.placeholder}
-    for one in made:
-        if one.id not in calls or (one.ended and not {one.id, one.id + FINAL} & told):
-            yield one
+    results = {item.call for item in given if item.part == "result" and not item.placeholder}
+    for call in made:
+        if call.id not in calls or (call.ended and not {call.id, call.id + FINAL} & results):
+            yield call
 
 
-def _items_of(one: OpenCall) -> Iterable[Item]:
-    call = call_message(one.id, one.name, one.arguments)
-    yield Item(f"call_{one.id}", "call", call, one.id, at=inf)
-    if not one.ended or one.late:
-        runs = async_tool_messages.build_started_message(one.id)
-        yield Item(f"runs_{one.id}", "result", runs, one.id, placeholder=True, at=inf)
-    if not one.ended:
+def _items_of(call: OpenCall) -> Iterable[Item]:
+    message = call_message(call.id, call.name, call.arguments)
+    yield Item(f"call_{call.id}", "call", message, call.id, at=inf)
+    if not call.ended or call.late:
+        runs = async_tool_messages.build_started_message(call.id)
+        yield Item(f"runs_{call.id}", "result", runs, call.id, placeholder=True, at=inf)
+    if not call.ended:
         return
-    id, content = one.result_id, content_of(one.result)
-    result = {"role": "tool", "content": content, "tool_call_id": one.id}
-    if one.late:
-        result = async_tool_messages.build_final_result_message(one.id, content)
+    id, content = call.result_id, content_of(call.result)
+    result = {"role": "tool", "content": content, "tool_call_id": call.id}
+    if call.late:
+        result = async_tool_messages.build_final_result_message(call.id, content)
     yield Item(f"result_{id}", "result", result, id, at=inf)
 
 
@@ -131,12 +131,12 @@ def _role(message: Message) -> str | None:
 
 
 def _runs(message: Mapping[str, Any]) -> bool:
-    """It is not a result, but says that the call is running."""
-    return message.get("content") == RUNS or told(message)[0] == "started"
+    """It is no result, but says that the call is running."""
+    return message.get("content") == RUNS or call_status(message)[0] == "started"
 
 
-def told(message: Message) -> tuple[str, str]:
-    """What Pipecat says about a call in a message, such as ``started`` or ``final``, and the call's
+def call_status(message: Message) -> tuple[str, str]:
+    """The status of a call in Pipecat's message, such as ``started`` or ``final``, and the call's
     id; both are empty for any other message."""
     note = async_tool_messages.parse_message(message)
     return (note.kind, note.tool_call_id) if note is not None else ("", "")

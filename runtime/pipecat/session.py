@@ -37,7 +37,7 @@ logger = logging.getLogger("turnfsm")
 
 
 class PipecatSession(PipecatBackchannels):
-    """The conversation of a pipeline: its flow, its agent, and what is saved of it.
+    """The conversation of a pipeline: its flow, its agent, and its stored state.
 
     Args:
         flow: The flow that governs it.

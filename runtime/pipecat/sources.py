@@ -101,8 +101,8 @@ def check_flow(
             "give TurnGovernor actions=, an object with a method of each name"
         )
     ended = {name for action in flow.actions.values() for name in (action.done, action.failed)}
-    known = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | {*own, *ended}
-    if unknown := [repr(name) for name in flow.triggers if name not in known]:
+    posted = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | {*own, *ended}
+    if unknown := [repr(name) for name in flow.triggers if name not in posted]:
         raise HostError(
             f"flow {flow.name!r} declares {', '.join(unknown)}, which nothing posts on Pipecat; "
             "post it with governor.turn.post(...) and name it in posts=[...], or take it out"
@@ -114,7 +114,7 @@ def check_flow(
             "not offer on Pipecat; use a flow without it, such as 'turn'"
         )
     tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
-    if any(one.max_retries is not None or one.max_speech_duration is not None for one in tunings):
+    if any(t.max_retries is not None or t.max_speech_duration is not None for t in tunings):
         raise HostError(
             f"flow {flow.name!r} limits preemptive replies (max_retries, max_speech_duration), and "
             "on Pipecat only the STT service does that; take them out of the tuning"
@@ -136,10 +136,10 @@ def check_parts(flow: Flow, governed: Collection[Part]) -> None:
         if part not in governed:
             triggers = [name for name in TRIGGERS_OF[part] if name in flow.triggers]
             actions = [name for name in ACTIONS_OF[part] if name in used]
-            what = f"nothing posts {', '.join(triggers)}"
+            lacking = f"nothing posts {', '.join(triggers)}"
             if actions:
-                what += f", and nothing carries out {', '.join(actions)}"
-            lacks.append(f"{what}: {remedy}")
+                lacking += f", and nothing carries out {', '.join(actions)}"
+            lacks.append(f"{lacking}: {remedy}")
     if lacks:
         raise HostError(
             f"flow {flow.name!r} cannot govern this pipeline. " + ". ".join(lacks) + OTHERS

@@ -17,7 +17,7 @@ class Speculation:
     """The speculative request that was sent, if any.
 
     The LLM service holds the response until it gets the `UserStoppedSpeakingFrame`. So that frame
-    is held until the reply has the floor. If the reply must be asked otherwise, the request is
+    is held until the reply has the floor. If the reply needs another request, this one is
     withdrawn.
 
     Args:
@@ -76,7 +76,7 @@ class Speculation:
             await self._push(end)
 
     def _asks(self, context: LLMContext) -> bool:
-        """The same was asked, apart from how the STT writes the user's last words."""
+        """Both requests are the same, apart from how the STT writes the last words."""
         sent = self._sent
         if sent is None or len(sent.messages) != len(context.messages):
             return False

@@ -13,7 +13,7 @@ from turnfsm.runtime.store.past import Past
 
 from .agent import PipecatAgent
 from .hearing import OWNER, Hearing
-from .requests import Message, Names, call_message, told
+from .requests import Message, Names, call_message, call_status
 
 __all__ = ["StoredMessages", "restore_messages", "turn_of"]
 
@@ -84,28 +84,28 @@ def restore_messages(past: Past, ledger: Ledger, names: Names) -> list[dict[str,
 def _answered(messages: Iterable[Mapping[str, Any]]) -> set[str]:
     """The calls whose outputs are among the messages."""
     outputs = [message for message in messages if message.get("role") == "tool"]
-    final = {call for kind, call in map(told, messages) if kind == "final"}
-    return final | {m["tool_call_id"] for m in outputs if told(m)[0] != "started"}
+    final = {call for kind, call in map(call_status, messages) if kind == "final"}
+    return final | {m["tool_call_id"] for m in outputs if call_status(m)[0] != "started"}
 
 
 def _add_calls(ledger: Ledger, messages: list[dict[str, Any]], answered: set[str]) -> None:
-    made = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
-    runs = {m["tool_call_id"]: m for m in messages if told(m)[0] == "started"}
+    calls = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+    runs = {m["tool_call_id"]: m for m in messages if call_status(m)[0] == "started"}
     for call in ledger:
-        output = output_of(call, made=call.id in made)
+        output = output_of(call, made=call.id in calls)
         if output is None or call.id in answered:
             continue
         if call.id in runs:
             runs[call.id]["content"] = output
             continue
-        if call.id not in made:
+        if call.id not in calls:
             messages.append(call_message(call.id, call.name, call.arguments or "{}"))
         messages.append({"role": "tool", "content": output, "tool_call_id": call.id})
 
 
-def turn_of(kept: Mapping[str, object]) -> Turn:
+def turn_of(stored: Mapping[str, object]) -> Turn:
     """A turn that a previous worker has heard."""
-    return Turn(str(kept["text"]), restored=True)
+    return Turn(str(stored["text"]), restored=True)
 
 
 def _without_media(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,7 +144,7 @@ class Starts(_Around, BaseUserTurnStartStrategy):
 
 class Stops(_Around, BaseUserTurnStopStrategy):
     """A stop strategy of the application. A turn that must not be answered now stays open, and so
-    does one that lacks a part of what the user is asked for."""
+    does one that lacks a part of the expected value."""
 
     def __init__(self, inner: BaseUserTurnStopStrategy, agent: PipecatAgent, ends: Ends) -> None:
         super().__init__()
@@ -174,23 +174,23 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         taken = await self._ends.commits()
         if taken is None:
             return
-        asked = params.confirms_speculation and self._agent.speculation.pending
-        if asked and not taken:
+        speculated = params.confirms_speculation and self._agent.speculation.pending
+        if speculated and not taken:
             await self.trigger_user_turn_speculation_cancelled()
         if not self._hearing.turn_waits:
-            asks = self._hearing.close_turn() and not (asked and taken)
+            requests = self._hearing.close_turn() and not (speculated and taken)
             await self.trigger_user_turn_finalized(
                 enable_user_speaking_frames=params.enable_user_speaking_frames,
-                confirms_speculation=not asks,  # no request is sent
+                confirms_speculation=not requests,  # no request is sent
             )
-        if asked and taken:
+        if speculated and taken:
             self._agent.asked(LLMContextFrame(self._agent.context, speculation=True))
 
 
 class Ends(BaseUserTurnStopStrategy):
     """The first stop strategy: counts words, takes deferred turns, and ends a turn that no other
     strategy ends. Pipecat's own watchdog would do that without asking the flow. It also ends a turn
-    at once when the user has said what they are asked for, and later when a part is missing.
+    at once when the expected value is complete, and later when a part is missing.
 
     Args:
         until: Waits until something is true.
@@ -227,10 +227,10 @@ class Ends(BaseUserTurnStopStrategy):
         await super().cleanup()
 
     async def process_frame(self, frame: Frame) -> ProcessFrameResult:
-        if isinstance(frame, TranscriptionFrame) and (words := frame.text.strip()):
-            self._hearing.words_counted(words)
-        heard = (VADUserStoppedSpeakingFrame, ProposedUserStoppedSpeakingFrame, TranscriptionFrame)
-        if isinstance(frame, (*heard, InterimTranscriptionFrame)):
+        if isinstance(frame, TranscriptionFrame) and (text := frame.text.strip()):
+            self._hearing.words_counted(text)
+        events = (VADUserStoppedSpeakingFrame, ProposedUserStoppedSpeakingFrame, TranscriptionFrame)
+        if isinstance(frame, (*events, InterimTranscriptionFrame)):
             self._heard.set()
             if self._hearing.ends_now:
                 await self._end()
@@ -275,8 +275,8 @@ class Ends(BaseUserTurnStopStrategy):
 
     async def _end(self) -> None:
         if await self.commits() is not None and not self._hearing.turn_waits:
-            asks = self._hearing.close_turn()
-            await self.trigger_user_turn_finalized(confirms_speculation=not asks)
+            requests = self._hearing.close_turn()
+            await self.trigger_user_turn_finalized(confirms_speculation=not requests)
 
     async def _stop(self) -> None:
         tasks = self._watch, self._later
@@ -303,6 +303,6 @@ def governed(own: UserTurnStrategies, ends: Ends, agent: PipecatAgent) -> UserTu
     starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
     stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
     return UserTurnStrategies(
-        start=[ends.ears, *(Starts(one, hearing) for one in starts)],
-        stop=[ends, *(Stops(one, agent, ends) for one in stops)],
+        start=[ends.ears, *(Starts(strategy, hearing) for strategy in starts)],
+        stop=[ends, *(Stops(strategy, agent, ends) for strategy in stops)],
     )

@@ -69,7 +69,7 @@ class WordGate(FrameProcessor):
                 self._passing_on = self.create_task(self._pass_on())
         else:
             if isinstance(frame, InterruptionFrame):
-                self._timed = [one for one in self._timed if not one.frame.interruptible]
+                self._timed = [timed for timed in self._timed if not timed.frame.interruptible]
             elif isinstance(frame, EndFrame):
                 while self._timed:  # the output waits for their time
                     await self.push_frame(self._timed.pop(0).frame)
@@ -79,9 +79,9 @@ class WordGate(FrameProcessor):
         while self._timed:
             first = self._timed[0]
             late = self._tap.waited - first.waited
-            left = first.at + late - self.get_clock().get_time() / NANOSECONDS
-            if self._tap.closed or left > SOON:
-                await self._tap.moves(within=None if self._tap.closed else left)
+            remaining = first.at + late - self.get_clock().get_time() / NANOSECONDS
+            if self._tap.closed or remaining > SOON:
+                await self._tap.moves(within=None if self._tap.closed else remaining)
             else:
                 del self._timed[0]
                 await self.push_frame(first.frame)

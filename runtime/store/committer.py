@@ -69,7 +69,7 @@ class Committer:
 
     def _commit(self, job: _Job) -> None:
         if job.done:
-            return  # with one that came before it
+            return  # written with an earlier job
         jobs = [self._queue.popleft() for _ in range(len(self._queue))]
         errors: list[StoreError | None]
         try:

@@ -22,8 +22,8 @@ INTERVAL = 0.02
 """Seconds between two batches. A dying worker may lose this much."""
 
 LOOKS = 25
-"""After this many intervals without an entry the keeper stops polling, and the journal must wake
-it. Polling costs a post nothing."""
+"""After this many intervals without an entry the keeper stops polling until the journal wakes it.
+Polling does not slow down a post."""
 
 BEAT = 5.0
 """Seconds after which an idle session checks that no other worker has taken it over."""
@@ -87,7 +87,7 @@ class Keeper:
         self._journal: LiveJournal | None = None
         self._gather: Records = tuple
         self._first = 1
-        self._asked = self._answered = 0
+        self._requested = self._completed = 0
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
@@ -155,12 +155,12 @@ class Keeper:
             SessionTaken: Another worker has the session.
             StoreError: The store cannot be used.
         """
-        self._asked += 1
-        mine = self._asked
+        self._requested += 1
+        number = self._requested
         self._write_now()
         try:
             async with asyncio.timeout(limit):
-                while self._answered < mine and self.error is None:
+                while self._completed < number and self.error is None:
                     await self._changed.wait()
         except TimeoutError:
             raise self._away or StoreUnavailable(
@@ -223,14 +223,14 @@ class Keeper:
     async def _write(self) -> None:
         try:
             while True:
-                asked, look = self._asked, self._look
-                portion = self._next_portion(durable=asked > self._answered)
+                requested, look = self._requested, self._look
+                portion = self._next_portion(durable=requested > self._completed)
                 if not (len(portion) or look or portion.durable):
                     break
                 self._look = False
                 await self._send(portion)
-                self._answered = asked
-                self._tell()
+                self._completed = requested
+                self._notify()
         except StoreError as exc:
             self._fail(exc)
         finally:
@@ -270,10 +270,10 @@ class Keeper:
 
     def _fail(self, error: StoreError) -> None:
         self.error = error
-        self._tell()
+        self._notify()
         self._failed(error)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         self._changed.clear()
 

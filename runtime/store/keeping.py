@@ -72,7 +72,7 @@ class Keeping:
         self._redact = Redactor(getattr(self._store, "redact", None))
         self._committer: Committer | None = None
         self._keeper: Keeper | None = None
-        self._unkept_end = False
+        self._unstored_end = False
         self._past: Past | None = None
 
     @property
@@ -151,7 +151,7 @@ class Keeping:
             await self._let_go()
 
     def transcript_received(self) -> None:
-        """There is a transcript that is in no turn yet: store it."""
+        """Store a transcript that is in no turn yet."""
         if self._keeper is not None:
             self._keeper.look()
 
@@ -159,7 +159,7 @@ class Keeping:
 
     def call_ended(self) -> None:
         """A tool call has ended. Its result must be stored before it is used."""
-        self._unkept_end = True
+        self._unstored_end = True
 
     async def before_effect(self) -> str | None:
         """Store everything so far, before a tool carries out its side effect."""
@@ -177,16 +177,15 @@ class Keeping:
         return f"{self.session_id}/{turn}/{call}"
 
     async def before_reply(self) -> None:
-        """Store the ends of calls before the model and the user learn of them. Waits only for a
-        short time.
+        """Store the ends of calls before the model and the user learn of them. Waits only briefly.
 
         The start of every call is stored in any case, so no call is made twice, even if the store
         fails.
         """
-        if self._keeper is None or not self._unkept_end:
+        if self._keeper is None or not self._unstored_end:
             return
         try:
-            self._unkept_end = False
+            self._unstored_end = False
             await self._keeper.durable(REPLY_LIMIT)
         except StoreUnavailable:
             pass  # the keeper has logged it
@@ -197,7 +196,7 @@ class Keeping:
 
     async def _let_go(self) -> None:
         committer, self._committer, self._keeper = self._committer, None, None
-        self._unkept_end = False
+        self._unstored_end = False
         if committer is not None:
             await committer.aclose()
 

@@ -34,8 +34,8 @@ class Past:
         agent: The id of the active agent; None if there was none.
         turns: The unfinished user turns.
         missing: What was not stored and cannot be restored.
-        flow: What was stored of the flow.
-        renamed: The tools that have another name now, each with that name.
+        flow: The stored part of the flow.
+        renamed: The renamed tools, each with its new name.
     """
 
     epoch: int
@@ -49,11 +49,11 @@ class Past:
     renamed: Mapping[str, str] = attrs.field(factory=dict)
 
     def under(self, flow: Flow, tools: Collection[str]) -> Past:
-        """The same conversation, with the names that its tools have now.
+        """The same conversation, with the present names of its tools.
 
         Args:
             flow: The flow that continues it.
-            tools: The names of the tools that there are now.
+            tools: The names of the present tools.
         """
         names = renamed(self.flow, flow.migrates, tools)
         records = [
@@ -92,9 +92,9 @@ class Past:
         """The user was speaking, and the transcript is lost."""
         if self.turns.get("uncommitted"):
             return False
-        heard = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
-        unheard = self.turns.get("words_due") and self._seq_of("user_started_speaking") > heard
-        return bool("user_speaking" in self.facts or unheard or self._unsaid("transcript_lost"))
+        latest = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
+        pending = self.turns.get("words_due") and self._seq_of("user_started_speaking") > latest
+        return bool("user_speaking" in self.facts or pending or self._unsaid("transcript_lost"))
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
@@ -114,34 +114,34 @@ class Past:
         if self.state in ("listening", "interrupted"):
             return False
         more = {"tools_running", "reply_due"} & set(self.facts)
-        return bool(more) or self._said_whole < self._seq_of("step_started")
+        return bool(more) or self._said_in_full < self._seq_of("step_started")
 
     @property
     def reply_heard(self) -> bool:
         """The user has heard the beginning of that reply."""
         if self._unsaid("reply_heard"):
             return True
-        asked = max(self._seq_of("turn_committed"), self._said_whole)
-        return self.reply_under_way and self._seq_of("playout_started") > asked
+        answered_to = max(self._seq_of("turn_committed"), self._said_in_full)
+        return self.reply_under_way and self._seq_of("playout_started") > answered_to
 
     @property
     def apologised(self) -> bool:
         """The user has heard the beginning of an apology since they last spoke."""
-        asked, heard = self._seq_of("turn_committed"), self._seq_of("playout_started")
+        committed, started = self._seq_of("turn_committed"), self._seq_of("playout_started")
         apologies = (note for note in self.journal.notes if note.kind == "apology")
-        return any(note.data.get("heard") or asked < note.seq < heard for note in apologies)
+        return any(note.data.get("heard") or committed < note.seq < started for note in apologies)
 
-    def _unsaid(self, what: str) -> bool:
+    def _unsaid(self, fact: str) -> bool:
         unsaid: Mapping[str, bool] = self.turns.get("unsaid") or {}
-        return unsaid.get(what, False)
+        return unsaid.get(fact, False)
 
     @property
-    def _said_whole(self) -> int:
-        said = (n for n in self.journal.notes if n.kind == "message")
-        return max((n.seq for n in said if n.data.get("role") == "assistant"), default=0)
+    def _said_in_full(self) -> int:
+        messages = (n for n in self.journal.notes if n.kind == "message")
+        return max((n.seq for n in messages if n.data.get("role") == "assistant"), default=0)
 
     def _seq_of(self, *triggers: str) -> int:
-        """The number of the last taken one; 0 if there is none."""
+        """The number of the last taken trigger; 0 if there is none."""
         return max((self._latest.get(trigger, 0) for trigger in triggers), default=0)
 
     @cached_property
@@ -169,8 +169,8 @@ def read_past(acquired: Acquired, flow: Flow, calls: Callable[[Journal], object]
     try:
         records = [json.loads(line) for line in acquired.records]
         journal = journal_of(record for record in records if KEPT not in record)
-        kept = [r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r]
-        past = _folded(acquired.epoch, journal, kept)
+        extras = [r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r]
+        past = _folded(acquired.epoch, journal, extras)
         calls(journal)
     except (KeyError, ValueError, TypeError, JournalError) as exc:
         raise StoreError(
@@ -186,13 +186,13 @@ def read_past(acquired: Acquired, flow: Flow, calls: Callable[[Journal], object]
     return past
 
 
-def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> Past:
+def _folded(epoch: int, journal: Journal, extras: Iterable[Mapping[str, Any]]) -> Past:
     items: dict[str, Mapping[str, Any]] = {}
     shown: dict[str, None] = {}
     agent: str | None = None
     turns: Mapping[str, Any] = {}
     flow = StoredFlow(journal.header.flow)
-    for record in kept:
+    for record in extras:
         match record[KEPT]:
             case "flow":
                 flow = StoredFlow.from_json(record)

@@ -84,8 +84,8 @@ class PostgresStore:
         """As `Store.acquire`."""
         with self._transaction(durable=True) as connection:
             (epoch,) = connection.execute(_ACQUIRE, (session,)).fetchone() or (0,)
-            found = connection.execute(_LATEST, {"id": session})
-            acquired = Acquired(session, epoch, tuple(body for (body,) in found))
+            rows = connection.execute(_LATEST, {"id": session})
+            acquired = Acquired(session, epoch, tuple(body for (body,) in rows))
             if check is not None:
                 check(acquired)
         return acquired
@@ -182,15 +182,15 @@ class PostgresStore:
 
     def _error(self, exc: psycopg.Error) -> StoreError:
         driver = self._psycopg
-        why = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
+        reason = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
         lasting = isinstance(exc, driver.OperationalError) and any(
-            word in why for word in ("authentication failed", "does not exist", "no pg_hba.conf")
+            word in reason for word in ("authentication failed", "does not exist", "no pg_hba.conf")
         )
         if lasting or isinstance(exc, driver.errors.InsufficientPrivilege):
             return StoreError(
-                f"{self._name}: {why}; check the address, and that its user may make tables"
+                f"{self._name}: {reason}; check the address, and that its user may make tables"
             )
-        return StoreUnavailable(f"{self._name}: {why}")
+        return StoreUnavailable(f"{self._name}: {reason}")
 
 
 def _psycopg() -> Any:

@@ -73,8 +73,8 @@ class SqliteStore:
         """As `Store.acquire`."""
         with self._transaction(durable=True) as connection:
             connection.execute(_ACQUIRE, (session,))
-            found = connection.execute("SELECT epoch FROM session WHERE id = ?", (session,))
-            (epoch,) = found.fetchone()
+            cursor = connection.execute("SELECT epoch FROM session WHERE id = ?", (session,))
+            (epoch,) = cursor.fetchone()
             records = tuple(body for (body,) in connection.execute(_LATEST, (session,)))
             acquired = Acquired(session, epoch, records)
             if check is not None:
@@ -179,15 +179,15 @@ class SqliteStore:
 
     def _error(self, exc: sqlite3.Error) -> StoreError:
         if isinstance(exc, sqlite3.OperationalError | sqlite3.ProgrammingError):
-            why = str(exc)
-            if "unable to open" in why or "readonly" in why:
-                return self._unusable(why)
-            return StoreUnavailable(f"{self.path}: {why}")
+            reason = str(exc)
+            if "unable to open" in reason or "readonly" in reason:
+                return self._unusable(reason)
+            return StoreUnavailable(f"{self.path}: {reason}")
         return self._unusable(str(exc))
 
-    def _unusable(self, why: str) -> StoreError:
+    def _unusable(self, reason: str) -> StoreError:
         return StoreError(
-            f"{self.path}: {why}; name a file of turnfsm.store, or a new one in a folder that "
+            f"{self.path}: {reason}; name a file of turnfsm.store, or a new one in a folder that "
             "can be written"
         )
 
