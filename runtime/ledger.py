@@ -25,7 +25,7 @@ class Ledger:
 
     A call is retained while its turn may repeat it, while its result is still needed, or while it
     can answer a repeated call after a restart. Of all other calls only the latest are retained; the
-    journal has all of them.
+    journal has them all.
 
     Args:
         maxlen: How many calls to retain; more only if they are still needed.
@@ -100,7 +100,7 @@ class Ledger:
         Args:
             call: The call.
             trigger: A trigger of `specs/tool_call.yaml`.
-            host_facts: The answers for the flow's host facts; a missing one is False.
+            host_facts: The values of the flow's host facts; a missing one is False.
             data: The data of the note: `how` a tool ended, its `output`, and the `id` of the result
                 in the conversation if that differs from the call's.
         """
@@ -129,7 +129,7 @@ class Ledger:
             self.post(call, "ended", how=how, output=output)
 
     def returned_agent(self, call_id: str) -> None:
-        """A call is about to end whose tool has returned an agent."""
+        """The tool of a call that is about to end has returned an agent."""
         if call_id in self._calls:
             self._calls[call_id].handoff = True
 
@@ -150,8 +150,8 @@ class Ledger:
         """Find the identical call whose result answers this one, and add this one.
 
         After a restart that is the last identical call of the crashed session; each of those
-        answers once. A call does not answer if the user has heard its result and the request shows
-        it to the model: then the repetition is intended. For a tool that runs once in a turn, a
+        answers once. A call does not answer if the user has heard its result and the model's
+        request contains it: then the repetition is intended. For a tool that runs once in a turn, a
         call of the same turn that has not failed also answers.
 
         Args:
@@ -163,24 +163,24 @@ class Ledger:
             once: The tool runs once in a turn.
         """
         key = name, canonical(arguments)
-        known = self._old.pop(key, None)
-        heard = known is not None and not self.delivers(known.id)
-        if known is None or (heard and {known.id, known.result_id} & set(shown)):
-            known = self._made_before(key, turn) if once else None
-            if known is None:
+        earlier = self._old.pop(key, None)
+        heard = earlier is not None and not self.delivers(earlier.id)
+        if earlier is None or (heard and {earlier.id, earlier.result_id} & set(shown)):
+            earlier = self._made_before(key, turn) if once else None
+            if earlier is None:
                 return None
-        self._answered(known, call_id, turn)
-        self.note("tool_answered", call=call_id, name=name, by=known.id, turn=turn)
-        return known
+        self._answered(earlier, call_id, turn)
+        self.note("tool_answered", call=call_id, name=name, by=earlier.id, turn=turn)
+        return earlier
 
     def is_under_way(self, name: str, arguments: str, turn: str) -> bool:
         """The turn waits for an identical call of its own."""
-        key, made = (name, canonical(arguments)), self._turns.get(turn, ())
-        same = (call for call in made if (call.name, call.arguments) == key)
+        key, calls = (name, canonical(arguments)), self._turns.get(turn, ())
+        same = (call for call in calls if (call.name, call.arguments) == key)
         return any(call.state in ("called", "asking", "held", "running") for call in same)
 
     def close_turn(self, turn: str) -> None:
-        """A speech has ended, and repeats none of its calls any more."""
+        """A speech has ended, and cannot repeat its calls any more."""
         self._turns.pop(turn, None)
 
     @property
@@ -238,23 +238,23 @@ class Ledger:
             return
         call_id, data = note.data["call"], note.data
         if trigger == "restored":
-            kept = {key: value for key, value in data.items() if key not in _RESTORED}
-            restored = self._enter(LedgerCall(call_id, **kept))
+            fields = {key: value for key, value in data.items() if key not in _RESTORED}
+            restored = self._enter(LedgerCall(call_id, **fields))
             restored.machine.restore(data["state"], data["facts"])
         elif trigger == "answered":
-            if (known := self._calls.get(data["by"])) is not None:
-                self._answered(known, call_id, data["turn"])
+            if (earlier := self._calls.get(data["by"])) is not None:
+                self._answered(earlier, call_id, data["turn"])
         else:
             if trigger == "started":
-                made = data["name"], data["arguments"], data["turn"]
-                self.enter(call_id, *made, data.get("policy", "detach"))
+                start = data["name"], data["arguments"], data["turn"]
+                self.enter(call_id, *start, data.get("policy", "detach"))
             if (found := self._calls.get(call_id)) is not None:
                 found.apply(trigger, data.get("facts", ()), data)
         if (call := self._calls.get(call_id)) and call.result_id is not None:
             self._by_result[call.result_id] = call
 
     def _cut_off(self) -> None:
-        """The session ended here: from now on its calls can only answer repeated calls."""
+        """The session ended here: its calls can only answer repeated calls."""
         self._turns.clear()
         for call in self:
             call.apply("cut_off", (), {})
@@ -265,8 +265,8 @@ class Ledger:
         self._forget()
 
     def _enter(self, call: LedgerCall) -> LedgerCall:
-        known = self._calls.get(call.id)
-        if known is not None and not known.over:
+        earlier = self._calls.get(call.id)
+        if earlier is not None and not earlier.over:
             raise TurnfsmError(f"call {call.id!r} still runs; each call needs an id of its own")
         self._calls.pop(call.id, None)
         self._calls[call.id] = call
@@ -274,38 +274,38 @@ class Ledger:
         self._forget()
         return call
 
-    def _answered(self, known: LedgerCall, call_id: str, turn: str) -> None:
-        made = known.name, known.arguments, turn, known.policy
-        call = self._enter(LedgerCall(call_id, *made, by=known.id))
+    def _answered(self, earlier: LedgerCall, call_id: str, turn: str) -> None:
+        fields = earlier.name, earlier.arguments, turn, earlier.policy
+        call = self._enter(LedgerCall(call_id, *fields, by=earlier.id))
         call.apply("started", (), {})
-        call.apply("ended", (), {"how": known.gave or "result", "output": known.output})
-        call.handoff = known.handoff
+        call.apply("ended", (), {"how": earlier.gave or "result", "output": earlier.output})
+        call.handoff = earlier.handoff
 
     def _made_before(self, key: tuple[str, str], turn: str) -> LedgerCall | None:
         """The last identical call of this turn, unless it has failed."""
         before = reversed(self._turns.get(turn, ()))
-        known = next((call for call in before if (call.name, call.arguments) == key), None)
-        return None if known is None or known.gave in ("error", "cancelled") else known
+        earlier = next((call for call in before if (call.name, call.arguments) == key), None)
+        return None if earlier is None or earlier.gave in ("error", "cancelled") else earlier
 
     def _forget(self) -> None:
         """Drop the oldest calls that are not needed, if there are too many."""
-        if (left := len(self._calls) - self.maxlen) <= 0:
+        if (excess := len(self._calls) - self.maxlen) <= 0:
             return
         needed = {id(call) for calls in self._turns.values() for call in calls}
         needed |= {id(call) for call in self._old.values()}
         for call in self:
-            if left > 0 and call.over and not self.delivers(call.id) and id(call) not in needed:
+            if excess > 0 and call.over and not self.delivers(call.id) and id(call) not in needed:
                 del self._calls[call.id]
                 self._by_result.pop(call.result_id or "", None)
-                left -= 1
+                excess -= 1
 
 
-_NEWS = ("result", "unknown")  # the user must still hear it
+_NEWS = ("result", "unknown")  # the user must still hear of it
 
-_RESTORED = ("call", "state", "facts")  # what `as_note` has in addition to the fields
+_RESTORED = ("call", "state", "facts")  # the keys of `as_note` that are no fields
 
 _REDACTED = (
-    "the journal keeps neither arguments nor results of tool calls (redact={how!r}), so no call "
+    "the journal has neither arguments nor results of tool calls (redact={how!r}), so no call "
     "can be answered from it; write it with JsonlSink(path, redact=None)"
 )
 

@@ -39,7 +39,7 @@ class LedgerCall:
         policy: What an interruption does to it: ``cancel``, ``detach``, ``finish`` or ``hold``.
         gave: How the tool ended; None while it runs.
         output: What the tool returned, as text.
-        handoff: The tool returned an agent. A restart cannot bring it back.
+        handoff: The tool returned an agent. A restart cannot restore the agent.
         result_id: The id of its result in the conversation, if that differs from the call's.
         by: The call whose result answered this one; None if its own tool ran.
         replaced_by: The newer call that corrects this one.
@@ -88,10 +88,10 @@ class LedgerCall:
 
     def as_note(self) -> dict[str, Any]:
         """The data that the journal needs to restore the call."""
-        left_out = ("id", "machine")
-        kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
+        excluded = ("id", "machine")
+        fields = attrs.asdict(self, filter=lambda field, _: field.name not in excluded)
         facts = self.machine.program.names(self.machine.facts)
-        return {"call": self.id, **kept, "state": self.state, "facts": list(facts)}
+        return {"call": self.id, **fields, "state": self.state, "facts": list(facts)}
 
     def apply(self, trigger: str, facts: Collection[str], data: Mapping[str, Any]) -> Verdict:
         """One step of the call's machine, live or from a note.
@@ -105,8 +105,8 @@ class LedgerCall:
             self.gave, self.output = data["how"], data.get("output")
             self.handoff = data.get("handoff", self.handoff)
             self.result_id = data.get("id")
-        if asked := self.machine.asks(trigger):
-            self.machine.set_host_facts({fact: fact in facts for fact in asked})
+        if needed := self.machine.asks(trigger):
+            self.machine.set_host_facts({fact: fact in facts for fact in needed})
         verdict = self.machine.step(trigger)
         if verdict and trigger == "correction":
             self.replaced_by = data["by"]

@@ -26,7 +26,7 @@ logger = logging.getLogger("turnfsm")
 
 KeyOf = Callable[[str, str], str]
 
-_DELIVERED = ("result", "unknown")
+_TO_DELIVER = ("result", "unknown")
 """The outcomes that the user should hear about."""
 
 
@@ -79,7 +79,7 @@ def agenda_entries(
     for due in agenda.obligations:
         if due.kind == "utterance" and due.id in messages:
             entries.append(AnswerDue(due.id))
-        elif (call := ledger.find(due.id)) is not None and call.gave in _DELIVERED and call.output:
+        elif (call := ledger.find(due.id)) is not None and call.gave in _TO_DELIVER and call.output:
             entries.append(CallMade(due.id, due.made_by or ""))
             entries.append(ResultReady(due.id))
     return entries

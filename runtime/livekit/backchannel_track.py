@@ -15,7 +15,7 @@ _PIECE = _RATE // 50
 
 
 class BackchannelTrack(io.AudioOutput):
-    """A track of the agent, beside the one of its speech.
+    """A track of the agent, beside that of its speech.
 
     Args:
         room: The room, which is connected.
@@ -37,12 +37,12 @@ class BackchannelTrack(io.AudioOutput):
 
     async def capture_frame(self, frame: rtc.AudioFrame) -> None:
         await super().capture_frame(frame)
-        for one in self._resampled(frame):
-            await self._play(self._pieces.push(one.data))
+        for part in self._resampled(frame):
+            await self._play(self._pieces.push(part.data))
 
     def flush(self) -> None:
         super().flush()
-        self._pieces.clear()  # less than a piece
+        self._pieces.clear()  # an incomplete piece
 
     def clear_buffer(self) -> None:
         self._pieces.clear()

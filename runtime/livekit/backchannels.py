@@ -1,4 +1,4 @@
-"""The output of the agent's own backchannels on LiveKit: a track of their own."""
+"""The track that plays the agent's backchannels on LiveKit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Backchannels"]
 
 
 class Backchannels(backchannels.Backchannels, AgentSession[Userdata_T]):
-    """Plays backchannels beside the agent's speech when the flow says so."""
+    """Plays backchannels during the agent's speech when the flow says so."""
 
     backchannel_output: io.AudioOutput | None = None
     """Plays the backchannels of a flow with the section `backchannels`. In a room the session
@@ -42,7 +42,7 @@ class Backchannels(backchannels.Backchannels, AgentSession[Userdata_T]):
 
     @turn_action
     async def prepare_backchannel(self, event: Event) -> None:
-        """Publish the track and synthesise the texts, if that was not done before."""
+        """Publish the track and synthesise the texts, once."""
         if self.backchannel_output is None and (room := self._connected_room) is not None:
             self._backchannel_track = self.backchannel_output = BackchannelTrack(room)
             await self._backchannel_track.publish()

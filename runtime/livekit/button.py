@@ -21,13 +21,13 @@ class Button(AgentSession[Userdata_T]):
     """Opens and closes the user's microphone when the flow says so."""
 
     def close_until_pressed(self, flow: Flow) -> None:
-        """The session starts: nothing is heard before the first press."""
+        """The session starts: mute the microphone until the first press."""
         if "open_microphone" in flow.actions:
             self.input.set_audio_enabled(False)
 
     @turn_action
     def open_microphone(self, event: Event) -> None:
-        """Hear the user who has pressed the button, and nothing that was said before."""
+        """Hear the user who has pressed the button, from now on."""
         self.clear_user_turn()
         if (caller := event.data.get("caller")) is not None:
             self.room_io.set_participant(caller)
@@ -35,13 +35,13 @@ class Button(AgentSession[Userdata_T]):
 
     @turn_action
     def commit_turn(self, event: Event) -> None:
-        """Close the microphone, and commit what was said."""
+        """Close the microphone, and commit the turn."""
         self.input.set_audio_enabled(False)
         self.commit_user_turn().add_done_callback(_log_failure)
 
     @turn_action
     def clear_turn(self, event: Event) -> None:
-        """Close the microphone, and discard what was said."""
+        """Close the microphone, and discard the turn."""
         self.input.set_audio_enabled(False)
         self.clear_user_turn()
 

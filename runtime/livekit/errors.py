@@ -39,9 +39,9 @@ class _NoWarning(logging.Filter):
     """LiveKit logs a warning for every `ToolError`, but an interruption by the user is normal."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.args if isinstance(record.args, tuple) else ()  # since 1.8.9 it is a field
+        args = record.args if isinstance(record.args, tuple) else ()  # since 1.8.9 it is a field
         error = record.__dict__.get("lk.pii.error")
-        return not any(isinstance(one, _Expected) for one in (error, *said))
+        return not any(isinstance(value, _Expected) for value in (error, *args))
 
 
 livekit_logger.addFilter(_NoWarning())

@@ -20,18 +20,18 @@ from .overrides import closed_by, failure_of
 
 __all__ = ["EventRecorder", "SessionEvents"]
 
-_LOOK_EVERY = 0.1
+_CHECK_INTERVAL = 0.1
 """Seconds between two checks of the speeches that are not done."""
 
-_CLOSES_IN = 30.0
-"""Seconds that a close may take."""
+_LATE = 30.0
+"""Seconds after which a close is recorded as late."""
 
 
 logger = logging.getLogger("turnfsm")
 
 Take = Callable[[float, str, Mapping[str, Any]], None]
-"""Takes an event: the seconds since the beginning, its name and its fields, without the words of
-the conversation."""
+"""Takes an event: the seconds since the beginning, its name and its fields, without text of the
+conversation."""
 
 
 class SessionEvents:
@@ -52,11 +52,11 @@ class SessionEvents:
         self._interruptible: set[Any] = set()
         self._watch_close()
         for name in _FIELDS:
-            # not session.on, which warns of metrics_collected in every call
+            # not session.on, which warns of metrics_collected each time
             rtc.EventEmitter.on(session, name, self._listener(name))  # type: ignore[misc]
 
     def _listener(self, name: str) -> Callable[[Any], None]:
-        def heard(event: Any) -> None:
+        def record(event: Any) -> None:
             self._listen_to_output()
             fields = _FIELDS[name](self, event)
             if fields is not None:
@@ -64,7 +64,7 @@ class SessionEvents:
             if name == "speech_created":
                 self._follow(event.speech_handle)
 
-        return heard
+        return record
 
     def _follow(self, speech: Any) -> None:
         def done(handle: Any) -> None:
@@ -76,15 +76,15 @@ class SessionEvents:
         self._open.add(speech)
         self._interruptible |= {speech} if speech.allow_interruptions else set()
         if len(self._open) == 1:
-            asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
+            asyncio.get_running_loop().call_later(_CHECK_INTERVAL, self._check)
 
     def _watch_close(self) -> None:
-        """LiveKit emits an event when a close ends, but none when it begins. So `aclose` of the
-        session is wrapped."""
+        """LiveKit emits an event when a close ends, but none when it begins, so `aclose` is
+        wrapped."""
         close = self._session.aclose
 
         async def aclose() -> None:
-            late = asyncio.get_running_loop().call_later(_CLOSES_IN, self._record, "close_late", {})
+            late = asyncio.get_running_loop().call_later(_LATE, self._record, "close_late", {})
             try:
                 await close()
             finally:
@@ -93,7 +93,7 @@ class SessionEvents:
         self._session.aclose = aclose  # type: ignore[method-assign]
         self._session.once("close", lambda _: vars(self._session).pop("aclose", None))
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """LiveKit emits no event when a speech is interrupted, only later, when the speech is
         done, and none when it becomes uninterruptible."""
         for speech in tuple(self._open):
@@ -104,7 +104,7 @@ class SessionEvents:
                 self._open.discard(speech)
                 self._record("speech_interrupted", {"speech": speech.id})
         if self._open:
-            asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
+            asyncio.get_running_loop().call_later(_CHECK_INTERVAL, self._check)
 
     def _listen_to_output(self) -> None:
         output = self._session.output.audio
@@ -124,7 +124,7 @@ class SessionEvents:
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
         self._take(round(time.time() - self._began, 6), name, fields)
 
-    # -- what is recorded of each event
+    # -- the fields of each event
 
     def _state(self, event: Any) -> dict[str, Any]:
         return {"old": event.old_state, "new": event.new_state}
@@ -157,8 +157,9 @@ class SessionEvents:
         match update.type:
             case "tool_call_started":
                 call = update.function_call
-                made = {"name": call.name, "arguments": hashed_arguments(call.arguments, self._key)}
-                return {"update": "started", "call": call.call_id, **made}
+                arguments = hashed_arguments(call.arguments, self._key)
+                fields = {"call": call.call_id, "name": call.name, "arguments": arguments}
+                return {"update": "started", **fields}
             case "tool_call_updated":
                 return {"update": "updated", "call": update.call_id}
             case "tool_call_ended":
@@ -172,16 +173,16 @@ class SessionEvents:
         return {"calls": calls, "reply": event.has_tool_reply, "handoff": event.has_agent_handoff}
 
     def _metrics(self, event: Any) -> dict[str, Any] | None:
-        found = event.metrics
-        if found.type != "llm_metrics":
+        metrics = event.metrics
+        if metrics.type != "llm_metrics":
             return None
-        fields = {"of": "llm", "speech": found.speech_id, "cancelled": found.cancelled}
-        return fields | {"duration": found.duration, "ttft": found.ttft}
+        fields = {"of": "llm", "speech": metrics.speech_id, "cancelled": metrics.cancelled}
+        return fields | {"duration": metrics.duration, "ttft": metrics.ttft}
 
     def _on_error_event(self, event: Any) -> dict[str, Any]:
         failure = failure_of(event.error)
         fields = failure.fields() if failure is not None else {}
-        fields.pop("message", None)  # it may repeat what was said
+        fields.pop("message", None)  # it may contain text of the conversation
         return {"kind": type(event.error).__name__, **fields}
 
     def _close(self, event: Any) -> dict[str, Any]:
@@ -208,7 +209,7 @@ class EventRecorder(SessionEvents):
     """Records the events of a session for `turnfsm audit`. Works with any `AgentSession`.
 
     It stores no text of the conversation, only a keyed hash of each word and of each argument of a
-    tool, so that the audit can see whether words were lost, or a call was made twice. The key is
+    tool, so that the audit can detect lost words and repeated calls. The key is
     not stored.
 
     Args:

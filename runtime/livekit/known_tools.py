@@ -23,7 +23,7 @@ def check_names_of_tools(flow: Flow, given: Iterable[Any]) -> None:
     """Log a warning for each tool that the flow names but no agent has.
 
     A session may hand over to agents that do not exist yet. So the tools of all agent classes in
-    this process count as known.
+    this process are known.
 
     Args:
         flow: The flow.
@@ -39,7 +39,7 @@ def check_names_of_tools(flow: Flow, given: Iterable[Any]) -> None:
 
 
 def check_arguments_of(flow: Flow, given: Iterable[Any]) -> None:
-    """Check what the flow says of the arguments of tools.
+    """Check the arguments of tools that the flow names.
 
     Args:
         flow: The flow.

@@ -33,7 +33,7 @@ class SessionLifecycle:
         self._session = session
         self._run: GovernedRun | None = None
         self.waiting: Deferred[dict[str, Any]] | None = None
-        self._reported: object = None  # agent_position, when report_unsettled gave up the wait
+        self._reported: object = None  # agent_position when report_unsettled ended the wait
         self.runtime = TurnRuntime(load_shipped("session"), self, timers=timers)
         self.timers = {**self.runtime.flow.timers, **timers}
 
@@ -45,7 +45,7 @@ class SessionLifecycle:
         self.agent_phase_changed()
 
     def agent_phase_changed(self) -> None:
-        """An agent was entered, or a handoff has moved on. Post this again when `on_enter` of the
+        """An agent was entered, or a handoff has progressed. Post this again when `on_enter` of the
         active agent has returned."""
         self._post("agent_phase_changed")
         activity = self._session.activity
@@ -53,7 +53,7 @@ class SessionLifecycle:
             activity.when_entered(self._entered)
 
     def run_progressed(self) -> None:
-        """Something that the active run waits for has ended."""
+        """The active run waits for less than before."""
         if self._run is not None:
             self._post("run_progressed")
 
@@ -83,8 +83,8 @@ class SessionLifecycle:
             raise RuntimeError("nested runs are not supported")
         self._run = GovernedRun.adopt(result, self.run_progressed)
         self._run.when_done(self._ended)
-        agent, why = self._session.current_agent.label, "a handoff or an `on_enter` is in progress"
-        self.waiting = Deferred("run", reply, agent, why)
+        reason = "a handoff or an `on_enter` is in progress"
+        self.waiting = Deferred("run", reply, self._session.current_agent.label, reason)
         self._post("run_requested")
         return result
 
@@ -102,7 +102,7 @@ class SessionLifecycle:
         return self._run is not None and self._run.waits_for_rest_only
 
     def run_complete(self) -> bool:
-        """Nothing of the active run was interrupted, and each of its calls has an output."""
+        """No speech of the active run was interrupted, and each of its calls has an output."""
         return self._run is not None and self._run.whole
 
     def run_waiting(self) -> bool:
@@ -113,12 +113,12 @@ class SessionLifecycle:
 
     def begin_run(self, event: Event) -> None:
         """Generate the reply of the run."""
-        run, waits = self._run, self.waiting
-        if run is None or waits is None:
+        run, waiting = self._run, self.waiting
+        if run is None or waiting is None:
             return
-        self.waiting, waits.end = None, "begun"
+        self.waiting, waiting.end = None, "begun"
         try:
-            waits.run(lambda reply: self._session.begin_run(run, **reply))
+            waiting.run(lambda reply: self._session.begin_run(run, **reply))
         except Exception as error:
             run.fail(error)
 
@@ -146,7 +146,7 @@ class SessionLifecycle:
         self._session.cancel_hooks()
 
     def report_unsettled(self, event: Event) -> None:
-        """Stop waiting for the chain of agents. Log a warning, unless a handoff waits for
+        """Stop waiting for the agents to settle. Log a warning, unless a handoff waits for
         speech."""
         self._reported = self._session.agent_position
         activity = self._session.activity
@@ -163,7 +163,7 @@ class SessionLifecycle:
             self.runtime.post(trigger)
 
     def _entered(self) -> None:
-        # The task is done. Its last action, such as requesting a handoff, must take effect first.
+        # The task's last action, such as requesting a handoff, must take effect first.
         asyncio.get_running_loop().call_soon(self._session.agent_phase_changed)
 
     def _ended(self, run: GovernedRun) -> None:

@@ -22,15 +22,15 @@ def require_livekit(*, strict: bool) -> None:
     """
     if strict:
         _supported()
-    for feature, what in LEFT_OUT.items():
+    for feature, guarantee in LEFT_OUT.items():
         logger.warning(
             "livekit-agents %s lacks private names that turnfsm needs; without %s there is no "
             "promise that %s",
-            *(installed(), feature, what),
+            *(installed(), feature, guarantee),
         )
 
 
 @cache
 def _supported() -> None:
-    """What is supported once stays so for the process; an error is raised each time."""
+    """Success is cached for the process; an error is raised each time."""
     check()

@@ -1,4 +1,4 @@
-"""A session that a flow follows, and does not govern."""
+"""A session that a flow follows without governing it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["ObservedSession", "observed_session"]
 _TO_GOVERN = {
     "actions", "audit", "proof", "publish_state", "session_id", "store", "strict", "telemetry",
 }  # fmt: skip
-"""The arguments that only a session needs which the flow governs."""
+"""The arguments that only a governed session needs."""
 
 
 class ObservedSession(AgentSession[Userdata_T]):
-    """What `TurnSession(observe=True)` makes: an `AgentSession` in which nothing is changed."""
+    """The result of `TurnSession(observe=True)`: an unchanged `AgentSession`."""
 
     def __init__(
         self,
@@ -66,5 +66,5 @@ class ObservedSession(AgentSession[Userdata_T]):
 
 
 def observed_session(**options: Any) -> ObservedSession[Any]:
-    """Make one of the arguments of a `TurnSession`."""
+    """Make one from the arguments of a `TurnSession`."""
     return ObservedSession(**{n: value for n, value in options.items() if n not in _TO_GOVERN})

@@ -20,7 +20,7 @@ __all__ = ["Observers"]
 
 
 class Observers(observers.Observers):
-    """Connects the observers of a session to each of its runtimes, also its room and its spans.
+    """Connects a session's observers to each of its runtimes, its room and its spans.
 
     Args:
         telemetry: Gets metrics and span events.
@@ -84,7 +84,7 @@ class Observers(observers.Observers):
 
 
 class _Spans:
-    """The span of the agent's turn, or else the current span of the post."""
+    """The span of the agent's turn, or else the current span."""
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
@@ -96,7 +96,7 @@ class _Spans:
         if step is not None and step is not self._step:
             speech = step.speech
             context = speech.turn_context if isinstance(speech, GovernedHandle) else None
-            if context is None:  # its turn has no span yet
+            if context is None:  # the turn has no span yet
                 return get_current_span()
             self._step, self._of_step = step, get_current_span(context)
         if step is None or not self._of_step.is_recording():

@@ -131,11 +131,11 @@ class StartOptions(TypedDict, total=False):
     room_output_options: NotGivenOr[room_io.RoomOutputOptions]
 
 
-def shows_options_of(theirs: Callable[..., Any]) -> Callable[[_Method], _Method]:
+def shows_options_of(original: Callable[..., Any]) -> Callable[[_Method], _Method]:
     """Let `inspect.signature` and `help` show the keywords of LiveKit's method for ``**options``.
 
     Args:
-        theirs: LiveKit's method, to which ``**options`` are passed on.
+        original: LiveKit's method, to which ``**options`` are passed on.
 
     Returns:
         A decorator.
@@ -148,7 +148,7 @@ def shows_options_of(theirs: Callable[..., Any]) -> Callable[[_Method], _Method]
             for name, parameter in own.parameters.items()
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         }
-        shown = dict(inspect.signature(theirs).parameters) | shown
+        shown = dict(inspect.signature(original).parameters) | shown
         method.__signature__ = own.replace(parameters=list(shown.values()))  # type: ignore[attr-defined]
         return method
 
@@ -158,7 +158,7 @@ def shows_options_of(theirs: Callable[..., Any]) -> Callable[[_Method], _Method]
 def with_turn_detection(
     flow: Flow, given: SessionOptions[Userdata_T]
 ) -> SessionOptions[Userdata_T]:
-    """The arguments of the application, with the manual turn detection that the flow needs if they
+    """The arguments of the application, with manual turn detection if the flow needs it and they
     name none."""
     if flow.turn_detection != "manual" or "turn_detection" in given:
         return given
@@ -176,24 +176,24 @@ def let_flow_hear(
 ) -> None:
     """Let the STT hear the user during uninterruptible speech, if the flow says so.
 
-    If neither the flow nor the application says whether it hears them, and the flow has a text that
-    nobody can interrupt, a warning is logged.
+    If neither the flow nor the application sets this, and the flow has an uninterruptible text, a
+    warning is logged.
 
     Args:
         flow: The flow. Arguments of the application override it.
         given: The keyword arguments of the session.
         interruption: LiveKit's options made from them.
     """
-    if _is_said(_DISCARD, given):
+    if _is_given(_DISCARD, given):
         return
     if not flow.discard_audio_if_uninterruptible:
         interruption[_DISCARD] = False
         return
-    texts = [n for n, one in flow.actions.items() if one.audible and not one.interruptible]
+    texts = [n for n, a in flow.actions.items() if a.audible and not a.interruptible]
     if texts and not (flow.source is not None and flow.source.written((_DISCARD,))):
         logger.warning(
-            "what the user says while the agent says the text of %r is discarded: nobody can "
-            "interrupt it, and livekit-agents gives the STT silence meanwhile. To answer it "
+            "the user's speech during the text of %r is discarded: the text is uninterruptible, "
+            "and livekit-agents gives the STT silence meanwhile. To answer the user "
             "afterwards, write '%s: false' in the flow %s (the line must be without echo); to "
             "discard it without this warning, write true",
             texts[0],
@@ -204,10 +204,10 @@ def let_flow_hear(
 
 def gives_timeout(given: Mapping[str, Any]) -> bool:
     """The application has given a `false_interruption_timeout`."""
-    return _is_said(_TIMEOUT, given)
+    return _is_given(_TIMEOUT, given)
 
 
-def _is_said(name: str, given: Mapping[str, Any]) -> bool:
+def _is_given(name: str, given: Mapping[str, Any]) -> bool:
     """LiveKit reads its deprecated arguments only if `turn_handling` is not given."""
     if is_given(handling := given.get("turn_handling", NOT_GIVEN)):
         return name in (handling.get("interruption") or {})

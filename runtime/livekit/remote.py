@@ -12,7 +12,7 @@ from turnfsm.runtime.turn import TurnRuntime
 __all__ = ["RemoteTriggers"]
 
 REFUSED = 1409
-"""The code of the RPC error with which a participant gets the reason of a refusal."""
+"""The code of the RPC error that gives the reason of a refusal."""
 
 
 class RemoteTriggers:
@@ -26,14 +26,14 @@ class RemoteTriggers:
     def __init__(self, turn: TurnRuntime, room: rtc.Room) -> None:
         self._turn, self._room = turn, room
         triggers = turn.flow.triggers
-        self._methods = {its.rpc: name for name, its in triggers.items() if its.rpc is not None}
+        self._methods = {t.rpc: name for name, t in triggers.items() if t.rpc is not None}
         self._registered = False
         if self._methods:
             room.on("connection_state_changed", self._state_changed)
             self._register()
 
     def close(self) -> None:
-        """The session has closed: nothing answers the methods any more."""
+        """The session has closed: unregister the methods."""
         if self._methods:
             self._room.off("connection_state_changed", self._state_changed)
         if self._registered and self._room.isconnected():

@@ -36,7 +36,7 @@ __all__ = ["Reports"]
 
 logger = logging.getLogger("turnfsm")
 
-NO_WAIT = "a tool of an AsyncToolset cannot wait for a yes of the user"
+NO_WAIT = "a tool of an AsyncToolset cannot wait for the user's yes"
 _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
@@ -63,7 +63,7 @@ class Reports:
         elif event == "user_input_transcribed" and arg.transcript:
             self._conductor.outages.post("transcript_received")
         elif event == "tool_execution_updated":
-            self._hear_of_call(arg.update)
+            self._report_call(arg.update)
         elif event == "speech_created" and arg.source == "generate_reply" and arg.user_initiated:
             self._conductor.reply_requested()
         elif event == "function_tools_executed":
@@ -96,7 +96,7 @@ class Reports:
         speech: GovernedHandle,
         replied: Iterable[llm.FunctionCallOutput],
     ) -> None:
-        """All listeners have received the event, and may have cancelled the reply to outputs."""
+        """All listeners have received the event, and may have cancelled replies."""
         silent = [output.call_id for output in replied if not output.reply_required]
         self._conductor.tools.executed(speech, silent)
         agent = self._conductor.agent
@@ -104,7 +104,7 @@ class Reports:
             # the model is asked when the floor is free
             self._conductor.speech.reply_started(speech)
 
-    def _hear_of_call(self, update: Any) -> None:
+    def _report_call(self, update: Any) -> None:
         tools = self._conductor.tools
         if update.type == "tool_call_started":
             call = update.function_call
@@ -117,7 +117,7 @@ class Reports:
                 self._stop_unless_confirmed(call.call_id)
         elif update.type == "tool_call_updated":
             if update.id != update.call_id or not tools.was_answered(update.call_id):
-                tools.reported(update.call_id)  # otherwise it is our own answer
+                tools.reported(update.call_id)  # otherwise it is turnfsm's "still running"
         elif update.type == "tool_call_ended":
             how = _HOW.get(update.status, "cancelled")
             if how == "result" and tools.was_answered(update.call_id):
@@ -134,14 +134,14 @@ class Reports:
 
     def _ended_without_result(self, call_id: str) -> None:
         # The tool has returned None after the call was answered; 2.0 adds no output for that.
-        made = self._ledger[call_id]
-        call = llm.FunctionCall(call_id=call_id, name=made.name, arguments=made.arguments)
-        nothing = llm.FunctionCallOutput(call_id=call_id, name=made.name, output="", is_error=False)
-        report_result(self._session, call, nothing)
+        entry = self._ledger[call_id]
+        call = llm.FunctionCall(call_id=call_id, name=entry.name, arguments=entry.arguments)
+        empty = llm.FunctionCallOutput(call_id=call_id, name=entry.name, output="", is_error=False)
+        report_result(self._session, call, empty)
         self._conductor.tools.late_result(Result(call_id, empty=True))
 
     def _stop_unless_confirmed(self, call_id: str) -> None:
-        # An executor of LiveKit's own runs the tool, and does not wait. Nothing of it has run yet.
+        # LiveKit's own executor runs the tool without waiting. The tool has not started yet.
         tools = self._conductor.tools
         call = tools.get(call_id)
         if call is not None and call.state == "asking":

@@ -44,10 +44,10 @@ async def take_up(
     keeping: Keeping,
     options: Mapping[str, Any],
 ) -> Mapping[str, Any]:
-    """Continue where the last worker stopped, and save what happens from now on.
+    """Continue where the last worker stopped, and save the session from now on.
 
     Args:
-        past: What it has left; None if there was none.
+        past: That worker's conversation; None if there was none.
         agent: The agent that is about to become active.
         options: Those of the start.
 
@@ -72,7 +72,7 @@ async def _restore(
     conversation: llm.ChatContext,
     keeping: Keeping,
 ) -> None:
-    """Restore a conversation as the previous worker left it: its items are added to what the agent
+    """Restore the previous worker's conversation: its items are added to those that the agent
     begins with."""
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
     past = await restore_calls(past, session.ledger, session._conductor, tools, keeping)
@@ -88,7 +88,7 @@ async def _restore(
         session._conductor,
         {item.id for item in items},
         agent.label,
-        lambda kept: turn_of(str(kept["text"]), float(str(kept.get("confidence", 0.0)))),
+        lambda turn: turn_of(str(turn["text"]), float(str(turn.get("confidence", 0.0)))),
         commits_by_itself=session.turn_detection != "manual",
     )
     if not resumption.greets:
@@ -103,7 +103,7 @@ def enter_again(agent: Agent, past: Past) -> None:
     """
 
     async def on_enter() -> None:
-        del agent.on_enter  # the next time it is entered normally
+        del agent.on_enter  # later it is entered normally
         resume = getattr(agent, "on_resume", None)
         if resume is not None:
             await resume(past)
@@ -112,7 +112,7 @@ def enter_again(agent: Agent, past: Past) -> None:
 
 
 def items_of_past(past: Past) -> list[llm.ChatItem]:
-    """The conversation, with no item younger than now, and with the present names of its tools.
+    """The conversation, with no item younger than now, and with the current names of its tools.
 
     The previous worker's clock may have been ahead, and LiveKit sorts items by time.
     """
@@ -127,31 +127,31 @@ def items_of_past(past: Past) -> list[llm.ChatItem]:
 
 
 def items_of_calls(ledger: Ledger, known: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The calls that the conversation lacks, each with its output, at the end."""
+    """The calls that the conversation lacks, each with its output."""
     items = list(known)
     answered = {item.call_id for item in items if item.type == "function_call_output"}
     made = {item.call_id for item in items if item.type == "function_call"}
-    news: list[llm.ChatItem] = []
+    missing: list[llm.ChatItem] = []
     for call in ledger:
         output = output_of(call, made=call.id in made)
         if output is None or call.id in answered:
             continue
         if call.id not in made:
-            news.append(
+            missing.append(
                 llm.FunctionCall(call_id=call.id, name=call.name, arguments=call.arguments or "{}")
             )
-        news.append(
+        missing.append(
             llm.FunctionCallOutput(
                 call_id=call.id, name=call.name, output=output, is_error=call.gave != "result"
             )
         )
     latest = max((item.created_at for item in items), default=time.time())
-    for n, item in enumerate(news, 1):
+    for n, item in enumerate(missing, 1):
         item.created_at = latest + n * 1e-6
-    return news
+    return missing
 
 
 def _insert(context: llm.ChatContext, items: Iterable[llm.ChatItem]) -> None:
-    """Add them behind what is there, in this order, which need not be that of their times."""
-    there = {item.id for item in context.items}
-    context.items = [*context.items, *(item for item in items if item.id not in there)]
+    """Append the missing items in this order, even if their times differ."""
+    present = {item.id for item in context.items}
+    context.items = [*context.items, *(item for item in items if item.id not in present)]

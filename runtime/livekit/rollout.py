@@ -23,8 +23,8 @@ def rollout(share: float) -> Callable[..., TurnSession[Any]]:
 
     Returns:
         A function with the arguments of `TurnSession`. Sessions with the same `session_id` are in
-        the same group, also if the share grows: who is governed stays governed. Without one it is
-        drawn by lot.
+        the same group, even if the share grows. Without one the group is
+        random.
 
     Raises:
         TurnfsmError: The share is not a number from 0 to 1.

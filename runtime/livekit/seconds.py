@@ -16,10 +16,10 @@ from .options import gives_timeout
 __all__ = ["Seconds"]
 
 _AT_ONCE = 0.01
-"""The timer's seconds for a `false_interruption_timeout` of 0: a timer cannot have 0."""
+"""The shortest timer, used for a `false_interruption_timeout` of 0."""
 
 _LONGEST = 80_000.0
-"""The timer's seconds for a timeout that is longer than a timer can be."""
+"""The longest timer, used for longer timeouts."""
 
 
 @attrs.frozen
@@ -47,14 +47,14 @@ class Seconds:
             TurnfsmError: `timers` is not a mapping of timers to seconds.
         """
         life, limits = load_shipped("session"), limits if limits is not None else flow.limits
-        theirs = {}
+        own = {}
         if isinstance(timers, Mapping):
-            theirs = {n: s for n, s in timers.items() if n in life.timers and n not in flow.timers}
-            timers = {name: seconds for name, seconds in timers.items() if name not in theirs}
+            own = {n: s for n, s in timers.items() if n in life.timers and n not in flow.timers}
+            timers = {name: seconds for name, seconds in timers.items() if name not in own}
         limited = check_limits(flow, limits)
         session = life.limited(limits) if limits and limits in life.limit_sets else {}
         given = check_timers(flow, timers)
-        return cls(flow, limited, given, {**session, **check_timers(life, theirs)})
+        return cls(flow, limited, given, {**session, **check_timers(life, own)})
 
     def turn(self, options: Mapping[str, Any], resumes_after: float | None) -> dict[str, float]:
         """The seconds that override those of the flow.
@@ -73,9 +73,9 @@ class Seconds:
         timers = {**self.flow.timers, **self.limits}
         if "false_interruption" not in timers or resumes_after is None:
             return {}
-        made = {"false_interruption": min(max(float(resumes_after), _AT_ONCE), _LONGEST)}
-        for name in ("noise_limit", "pause_limit"):  # they end a pause that nothing else ends
+        seconds = {"false_interruption": min(max(float(resumes_after), _AT_ONCE), _LONGEST)}
+        for name in ("noise_limit", "pause_limit"):  # these end a pause that nothing else ends
             limit = timers.get(name)
             if limit is not None and limit <= resumes_after:
-                made[name] = made["false_interruption"] + limit
-        return made
+                seconds[name] = seconds["false_interruption"] + limit
+        return seconds

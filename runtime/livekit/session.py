@@ -121,12 +121,12 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         ('listening', 60.0)
     """
 
-    if not TYPE_CHECKING:  # to a checker it is this class in either case
+    if not TYPE_CHECKING:  # for type checkers it is always this class
 
         def __new__(cls, *args: Any, observe: bool = False, **options: Any) -> Any:
             if not observe:
                 return super().__new__(cls)
-            from .observed import observed_session  # it brings the audit
+            from .observed import observed_session  # it imports the audit
 
             known = inspect.signature(TurnSession.__init__).parameters
             check_keywords("TurnSession", options, known)
@@ -211,7 +211,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
 
     @property
     def user_turns(self) -> Mapping[str, int]:
-        """How many committed user turns there were, by how they ended.
+        """The number of committed user turns by outcome.
 
         `replied`: audio of the reply was heard, or text where there is no audio. `silent`: the
         reply ended by itself without audio. `superseded`: a newer turn came before anything was
@@ -230,12 +230,12 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         Each begins with the context variables of the task that requested it.
         """
         first = self._life.waiting, self._conductor.turns.deferred
-        why = "the user interrupted before the result had come"
+        reason = "the user interrupted before the result arrived"
         pending = (
-            Deferred("next reply", call.id, owner=call.name, reason=why, context=call.context)
+            Deferred("next reply", call.id, owner=call.name, reason=reason, context=call.context)
             for call in self._conductor.tools.pending
         )
-        return *(one for one in first if one is not None), *pending
+        return *(work for work in first if work is not None), *pending
 
     @overload
     async def start(
@@ -304,7 +304,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
 
         Returns:
             The restored conversation: `agent` is the id of the active agent, `items` are the chat
-            items. None if no worker had the session before, or there is no store.
+            items. None if the session is new, or there is no store.
 
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued.
@@ -315,7 +315,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
 
     @property
     def epoch(self) -> int:
-        """How many workers have had the session, including this one; 0 without a store."""
+        """How many workers have run the session, including this one; 0 without a store."""
         return self._keeping.epoch if self._keeping is not None else 0
 
     def agent_comes(self, agent: Agent) -> None:
@@ -333,7 +333,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             await self._keeping.aclose()
 
     def taken(self, error: SessionTaken) -> None:
-        """Another worker has taken the session: say nothing more, and close."""
+        """Another worker has taken over the session: go silent, and close."""
         self._conductor.record(Closed("taken_over"))
         self._turn.close()
         self._taken = asyncio.ensure_future(self.aclose())
@@ -348,7 +348,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
     ) -> RunResult[Run_T]:
         """As `AgentSession.run`.
 
-        It begins and ends when no handoff is under way and every agent has entered.
+        It begins and ends when no handoff is running and every agent has entered.
         """
         if self.activity is None:
             raise RuntimeError("AgentSession isn't running")

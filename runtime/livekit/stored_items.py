@@ -33,7 +33,7 @@ class StoredItems:
 
     Args:
         agent: The agent that is about to become active.
-        conversation: What it begins with.
+        conversation: Its initial conversation.
         given: The ids of the items that it had before it was restored. The application also gives
             these to the next worker's agent.
     """
@@ -47,8 +47,8 @@ class StoredItems:
     ) -> None:
         self._session, self._first, self._before = session, agent, conversation
         self._given = frozenset(given)
-        self._known: set[str] = set()
-        self._looked: tuple[object, ...] = ()
+        self._stored: set[str] = set()
+        self._state: tuple[object, ...] = ()
 
     @property
     def agent(self) -> str:
@@ -57,26 +57,26 @@ class StoredItems:
     def moved(self) -> bool:
         history, own = self._session.history.items, self._own
         last = (items[-1].id for items in (history, own) if items)
-        looked = (self._agent, len(history), len(own), *last)
-        moved, self._looked = looked != self._looked, looked
+        state = (self._agent, len(history), len(own), *last)
+        moved, self._state = state != self._state, state
         return moved
 
     def shown(self) -> Iterator[str]:
-        return (item.id for item in self._own if self._keeps(item))
+        return (item.id for item in self._own if self._is_stored(item))
 
     def items(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for item in (*self._session.history.items, *self._own):
-            if item.id not in self._known and self._keeps(item):
-                self._known.add(item.id)
+            if item.id not in self._stored and self._is_stored(item):
+                self._stored.add(item.id)
                 yield item.id, as_json(item)
 
     def turn(self, info: Any) -> Mapping[str, Any]:
         return {"text": info.new_transcript, "confidence": info.transcript_confidence}
 
     def waiting(self) -> Iterator[Mapping[str, Any]]:
-        for asked in self._session.deferred:
-            if asked.what == "run":
-                yield {"text": asked.work["user_input"], "confidence": 1.0}
+        for deferred in self._session.deferred:
+            if deferred.what == "run":
+                yield {"text": deferred.work["user_input"], "confidence": 1.0}
 
     def uncommitted(self) -> str:
         activity = self._session.activity
@@ -93,14 +93,14 @@ class StoredItems:
         context = conversation_of(activity) if activity is not None else self._before
         return context.items
 
-    def _keeps(self, item: llm.ChatItem) -> bool:
+    def _is_stored(self, item: llm.ChatItem) -> bool:
         own = item.type == "agent_config_update" or item.id.startswith(INSTRUCTIONS)
         return not own and item.id not in self._given
 
 
 def as_json(item: llm.ChatItem) -> dict[str, Any]:
     """An item of a conversation as JSON, without pictures and audio."""
-    (made,) = llm.ChatContext([item]).to_dict(exclude_timestamp=False, exclude_metrics=True)[
+    (data,) = llm.ChatContext([item]).to_dict(exclude_timestamp=False, exclude_metrics=True)[
         "items"
     ]
-    return made  # type: ignore[no-any-return]
+    return data  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Settings of the session that apply in a state. LiveKit reads them at each use."""
+"""The session's settings in a state of the flow. LiveKit reads them at each use."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Tuner:
         before: float | None,
         value: float | None,
     ) -> None:
-        # A value that the application sets during the state stays afterwards.
+        # A value set by the application during the state stays.
         if before is None or options[name] != before:
             self._own[name] = options[name]
         options[name] = self._own[name] if value is None else value

@@ -40,7 +40,7 @@ def require_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent)
 
 
 def warn_of_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent) -> None:
-    """The same for a later agent. The call continues, so the problem is only logged."""
+    """The same for a later agent, but only log the problem: the call continues."""
     if unmet := _unmet(flow, session, agent):
         logger.warning("%s", unmet)
 
@@ -49,12 +49,12 @@ def _unmet(flow: Flow, session: AgentSession[Any], agent: Agent) -> str:
     model = agent.llm if is_given(agent.llm) else session.llm
     if "realtime" in LEFT_OUT and isinstance(model, llm.RealtimeModel):
         return (
-            f"this livekit-agents lacks what turnfsm needs for the realtime model of "
+            f"this livekit-agents lacks names that turnfsm needs for the realtime model of "
             f"{agent.label!r}; use an STT, an LLM and a TTS, or a release that fits: "
             "pip install 'turnfsm[livekit]'"
         )
     needed = flow.turn_detection
-    if needed is None or needed == _decides(session, agent):
+    if needed is None or needed == _detection_of(session, agent):
         return ""
     return (
         f"the flow {flow.name!r} needs turn_detection={needed!r}, which the session does not have "
@@ -62,12 +62,12 @@ def _unmet(flow: Flow, session: AgentSession[Any], agent: Agent) -> str:
     )
 
 
-def _decides(session: AgentSession[Any], agent: Agent) -> object:
+def _detection_of(session: AgentSession[Any], agent: Agent) -> object:
     mode = agent.turn_detection if is_given(agent.turn_detection) else session.turn_detection
     model = agent.llm if is_given(agent.llm) else session.llm
     if not isinstance(model, llm.RealtimeModel) or not model.capabilities.turn_detection:
         return mode if mode != "realtime_llm" else None
-    # Only some of these models leave the decision to others.
-    asked_others = isinstance(mode, str) and mode != "realtime_llm"
-    leaves_it = model.capabilities.can_disable_turn_detection
-    return mode if asked_others and leaves_it else "realtime_llm"
+    # Only some of these models can turn their turn detection off.
+    other_mode = isinstance(mode, str) and mode != "realtime_llm"
+    can_disable = model.capabilities.can_disable_turn_detection
+    return mode if other_mode and can_disable else "realtime_llm"
