@@ -65,10 +65,10 @@ class Agenda:
 
         None while a live reply will deliver all that is due.
         """
-        found = tuple([o for o in self.obligations if o.state == "open" and o.ready])
-        if found and any(not (reply.requested or reply.instructed) for reply in self.replies):
+        ready = tuple([o for o in self.obligations if o.state == "open" and o.ready])
+        if ready and any(not (reply.requested or reply.instructed) for reply in self.replies):
             return ()
-        return found
+        return ready
 
     @property
     def due(self) -> tuple[Obligation, ...]:
@@ -84,10 +84,10 @@ class Agenda:
 
     @property
     def unclaimed(self) -> tuple[str, ...]:
-        """The utterances that are to be answered, and that no reply answers yet, nor a realtime
-        model by itself."""
-        words = (o for o in self.due if o.kind == "utterance")
-        return tuple(o.id for o in words if o.state != "with_model")
+        """The utterances that need an answer, and that no reply answers yet, nor a realtime model
+        by itself."""
+        utterances = (o for o in self.due if o.kind == "utterance")
+        return tuple(o.id for o in utterances if o.state != "with_model")
 
     def claimed_by(self, reply: str) -> tuple[Obligation, ...]:
         """What this reply delivers."""
@@ -224,7 +224,7 @@ class Agenda:
     def _call_made(self, call: str, reply: str) -> Agenda:
         """From now on the utterance is answered by delivering the result."""
         live = self.reply(reply)
-        made = Obligation(
+        result = Obligation(
             "result",
             call,
             "claimed" if live else "open",
@@ -232,12 +232,12 @@ class Agenda:
             ready=False,
             made_by=reply,
         )
-        rest = tuple(
+        remaining = tuple(
             o
             for o in self.obligations
             if (o.kind, o.id) != ("result", call) and (o.kind != "utterance" or o.by != reply)
         )
-        agenda = attrs.evolve(self, obligations=(*rest, made))
+        agenda = attrs.evolve(self, obligations=(*remaining, result))
         return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda
 
     def _answers_by_itself(self, reply: str) -> Agenda:
@@ -250,58 +250,58 @@ class Agenda:
         sole = len(claimed.claimed_by(reply)) == 1
         return claimed._with_reply(Reply(reply, requested=True, sole=sole))
 
-    def _reply_asked(self, asked: ReplyAsked) -> Agenda:
-        agenda, live = self, self.reply(asked.reply)
+    def _reply_asked(self, entry: ReplyAsked) -> Agenda:
+        agenda, live = self, self.reply(entry.reply)
         if live is None:
-            live = Reply(asked.reply, asked.instructed)
+            live = Reply(entry.reply, entry.instructed)
             agenda = attrs.evolve(self, replies=(*self.replies, live))
-        if new := [id for id in asked.utterances if id not in live.answers]:
+        if new := [id for id in entry.utterances if id not in live.answers]:
             answers = *live.answers, *new
             agenda = agenda._with_reply(attrs.evolve(live, answers=answers))
 
         def claim(o: Obligation) -> Obligation:
-            if o.state == "claimed" or not asked.claims(o.kind, o.id):
+            if o.state == "claimed" or not entry.claims(o.kind, o.id):
                 return o
-            return attrs.evolve(o, state="claimed", by=asked.reply, requested=False)
+            return attrs.evolve(o, state="claimed", by=entry.reply, requested=False)
 
         return agenda._each(claim)
 
-    def _request_sent(self, sent: RequestSent) -> Agenda:
+    def _request_sent(self, entry: RequestSent) -> Agenda:
         """Ignore a request that was interrupted before it was sent."""
-        if (reply := self.reply(sent.reply)) is None:
+        if (reply := self.reply(entry.reply)) is None:
             return self
-        others = sent.shown if sent.named is None else sent.named
-        passed = sent.named is None and sent.answers
+        others = entry.shown if entry.named is None else entry.named
+        passed = entry.named is None and entry.answers
 
         def claim(o: Obligation) -> Obligation:
-            if o.by == sent.reply:
-                has_it = o.made_by != sent.reply or o.id in sent.shown
+            if o.by == entry.reply:
+                has_it = o.made_by != entry.reply or o.id in entry.shown
                 return attrs.evolve(o, requested=o.ready and has_it)
             delivers = o.id in others if o.kind == "result" else passed
             # the framework's own reply claims it, instead of the reply that has made the call
-            free = o.due or (o.background and o.ready and not o.requested and sent.named)
+            free = o.due or (o.background and o.ready and not o.requested and entry.named)
             if not (free and delivers):
                 # this is the next reply; what it cannot deliver yet will start its own reply
                 stopped = o.waits and not o.background
                 return attrs.evolve(o, state="open") if passed and stopped else o
-            return attrs.evolve(o, state="claimed", by=sent.reply, requested=True)
+            return attrs.evolve(o, state="claimed", by=entry.reply, requested=True)
 
         claimed = self
-        for utterance in sent.unanswered if passed else ():
+        for utterance in entry.unanswered if passed else ():
             claimed = claimed._with(Obligation("utterance", utterance))
         claimed = claimed._each(claim)
-        also_answers = sent.named is not None and sent.answers
-        sole = len(claimed.requested_of(sent.reply)) == 1 and not also_answers
+        also_answers = entry.named is not None and entry.answers
+        sole = len(claimed.requested_of(entry.reply)) == 1 and not also_answers
         step = attrs.evolve(reply, requested=True, heard=False, sole=sole, made=0, calls=None)
         return claimed._with_reply(step)
 
-    def _reply_ended(self, ended: ReplyEnded, rules: Rules) -> Agenda:
-        reply = self.reply(ended.reply)
-        row = row_of(ended.by, heard=reply is not None and reply.heard)
-        settled = self._settled(ended.reply, row, rules, own=ended.call)
+    def _reply_ended(self, entry: ReplyEnded, rules: Rules) -> Agenda:
+        reply = self.reply(entry.reply)
+        row = row_of(entry.by, heard=reply is not None and reply.heard)
+        settled = self._settled(entry.reply, row, rules, own=entry.call)
         if reply is not None and reply.unanswered:
             settled = settled._each(Obligation.after_noise)
-        replies = tuple(reply for reply in settled.replies if reply.id != ended.reply)
+        replies = tuple(reply for reply in settled.replies if reply.id != entry.reply)
         return attrs.evolve(settled, replies=replies)
 
     def _settled(

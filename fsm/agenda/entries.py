@@ -288,5 +288,5 @@ def entry_from_note(kind: str, data: Mapping[str, Any]) -> Entry | None:
     Raises:
         TypeError: The data is not that of such a note.
     """
-    made = _KINDS.get(kind)
-    return None if made is None else made(**data)
+    entry_type = _KINDS.get(kind)
+    return None if entry_type is None else entry_type(**data)

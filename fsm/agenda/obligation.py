@@ -78,13 +78,13 @@ class Obligation:
         return attrs.evolve(self, state="open", by=None, requested=False, background=False)
 
     def after_utterance(self, utterance: str) -> Obligation:
-        """This utterance is to be answered. What it has interrupted was interrupted by no noise."""
+        """This utterance needs an answer, so its interruption was no noise."""
         if (self.kind, self.id) == ("utterance", utterance) and self.state != "claimed":
             return attrs.evolve(self, state="open")
         return attrs.evolve(self, state="with_next") if self.state == "with_turn" else self
 
     def after_noise(self) -> Obligation:
-        """What has interrupted its reply was a noise."""
+        """A noise has interrupted its reply."""
         return attrs.evolve(self, state="open") if self.state == "with_turn" else self
 
 
@@ -100,8 +100,8 @@ class Reply:
         made: How many calls of its last request were made so far.
         calls: The total number of calls of its last request. None while the stream is open.
         interrupted_by: Who has interrupted it; None if it continues.
-        unanswered: What has interrupted it gets no answer.
-        stopped: The reason, if that is known better, and the call that has interrupted it.
+        unanswered: Its interruption gets no answer.
+        stopped: The more precise reason, if any, and the call that has interrupted it.
     """
 
     id: str
@@ -123,6 +123,6 @@ class Reply:
 
     @property
     def ending(self) -> tuple[Ending, str | None]:
-        """What ends it if it is interrupted, and the call that has done so. A speculation that is
-        not used is interrupted by nobody."""
+        """The cause of an interruption, and the call that interrupts it, if any. Nobody interrupts
+        an unused speculation."""
         return self.stopped or (self.interrupted_by or "dropped", None)

@@ -64,7 +64,7 @@ class Request:
 def complete(
     given: Iterable[Item], agenda: Agenda, reply: str, came: Sequence[Item] = ()
 ) -> list[Item]:
-    """The items of a reply's request: without what another live reply answers, and with the new
+    """The items of a reply's request: without utterances of other live replies, and with the new
     items.
 
     Args:
@@ -107,12 +107,12 @@ def project(
         >>> [item.id for item in project(items, agenda, "reply").items]
         ['one', 'c', 'two']
     """
-    mine = {o.id for o in agenda.claimed_by(reply) if o.kind == "utterance"}
+    claimed = {o.id for o in agenda.claimed_by(reply) if o.kind == "utterance"}
     items = complete(given, agenda, reply, came)
     results = (o for o in agenda.requested_of(reply) if o.kind == "result")
-    answers = {o.id for o in results if o.made_by == reply or not mine}
+    answers = {o.id for o in results if o.made_by == reply or not claimed}
     items = _results_last(items, answers)
-    items, answered = _claimed_last(items, mine, own_calls)
+    items, answered = _claimed_last(items, claimed, own_calls)
     shown = {item.result for item in items if item.part == "result"}
     return Request(
         tuple(items),
@@ -124,13 +124,13 @@ def project(
 
 def unanswered(items: Sequence[Item]) -> list[str]:
     """The user's messages since the agent last said or did something, the latest first."""
-    said: list[str] = []
+    utterances: list[str] = []
     for item in reversed(items):
         if item.part in ("said", *_TOOL):
             break
         if item.part == "utterance":
-            said.append(item.id)
-    return said
+            utterances.append(item.id)
+    return utterances
 
 
 def pair(items: Iterable[Item]) -> list[Item]:
@@ -162,8 +162,8 @@ def pair(items: Iterable[Item]) -> list[Item]:
 def _with(items: list[Item], came: Iterable[Item]) -> list[Item]:
     """Insert the new items. If a call has ended, its call and result replace the pair that says
     that it is still running."""
-    known = {item.id for item in items}
-    new = [item for item in came if item.id not in known]
+    ids = {item.id for item in items}
+    new = [item for item in came if item.id not in ids]
     ended = {item.call for item in new if item.part == "result"}
     items = [item for item in items if not (item.placeholder and item.call in ended)]
     there = {(item.part, item.call) for item in items if item.part in _TOOL}
@@ -192,20 +192,20 @@ def _results_last(items: list[Item], results: Collection[str]) -> list[Item]:
 
 
 def _claimed_last(
-    items: list[Item], mine: Collection[str], own_calls: Collection[str]
+    items: list[Item], claimed: Collection[str], own_calls: Collection[str]
 ) -> tuple[list[Item], int | None]:
     """Move the latest utterance that the reply answers to the end; what the application has added
     after it stays after it. If calls of this reply follow, nothing moves, since it answers their
     results. Also returns the utterance's index."""
-    place = next((n for n in reversed(range(len(items))) if items[n].id in mine), None)
+    place = next((n for n in reversed(range(len(items))) if items[n].id in claimed), None)
     if place is None:
         return items, None
     behind = items[place + 1 :]
     if any(item.part in _TOOL and item.call in own_calls for item in behind):
         return items, None
     before = [item for item in behind if not item.added]
-    rest = [item for item in behind if item.added]
-    return [*items[:place], *before, items[place], *rest], place + len(before)
+    added = [item for item in behind if item.added]
+    return [*items[:place], *before, items[place], *added], place + len(before)
 
 
 def _before_what_is_answered(items: Sequence[Item], answered: int | None) -> int:

@@ -73,17 +73,17 @@ def wanted(
         ['c', 'r', 'u']
     """
     items = [item for item in given if item.id not in unheard]
-    known = {item.id for item in items}
+    ids = {item.id for item in items}
     for item in held:
-        if item.id in keep and item.id not in known and item.id not in unheard:
+        if item.id in keep and item.id not in ids and item.id not in unheard:
             place = len(items) if item.part == "utterance" else _place(item, held, items)
             items.insert(place, item)
     if replies_to_results:
         return tuple(items)
-    known = {item.id for item in items}
+    ids = {item.id for item in items}
     calls = {item.call for item in items if item.part == "call"}
     came = [*(item for item in held if item.part == "result"), *results]
-    items += [item for item in came if item.id not in known and item.call in calls]
+    items += [item for item in came if item.id not in ids and item.call in calls]
     items = _before_the_end(pair(_in_order_of(held, items)), held)
     first = next((n for n, item in enumerate(items) if item.id in answers), len(items))
     return (*items[:first], *_utterances_last(items[first:]))
@@ -149,7 +149,7 @@ def _in_order_of(held: Sequence[Item], items: Sequence[Item]) -> list[Item]:
 
 def _before_the_end(items: list[Item], held: Sequence[Item]) -> list[Item]:
     """Move new calls and results at the end before the last utterances that the server holds."""
-    known = {item.id for item in held}
+    ids = {item.id for item in held}
     waiting: set[str] = set()
     for item in reversed(held):
         if item.part != "utterance":
@@ -158,7 +158,7 @@ def _before_the_end(items: list[Item], held: Sequence[Item]) -> list[Item]:
     end = len(items)
     while end and (
         items[end - 1].id in waiting
-        or (items[end - 1].part in _TOOL and items[end - 1].id not in known)
+        or (items[end - 1].part in _TOOL and items[end - 1].id not in ids)
     ):
         end -= 1
     return items[:end] + _utterances_last(items[end:])
@@ -184,9 +184,9 @@ def _increasing(ids: Sequence[str], place: dict[str, int]) -> list[str]:
         at = bisect_left(ends, place[id])
         before.append(last[at - 1] if at else None)
         ends[at : at + 1], last[at : at + 1] = [place[id]], [number]
-    found: list[str] = []
+    longest: list[str] = []
     step = last[-1] if last else None
     while step is not None:
-        found.append(ids[step])
+        longest.append(ids[step])
         step = before[step]
-    return found[::-1]
+    return longest[::-1]

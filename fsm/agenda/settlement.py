@@ -57,9 +57,9 @@ Column = Literal[
 
 Fate = Literal["open", "with_next", "with_turn", "retry", "delivered", "dropped"]
 """How a claim settles. open: it starts a reply when the floor is free. with_next: the next reply
-delivers it, and none is started for it. with_turn: the same, if the interruption has words; open if
-it was a noise. retry: open after the first failure, with_next after the second.
-delivered, dropped: it leaves the agenda."""
+delivers it, and none is started for it. with_turn: the same, if the interruption has a transcript;
+open if it was a noise. retry: open after the first failure, with_next after the second. delivered,
+dropped: it leaves the agenda."""
 
 ROWS: tuple[Row, ...] = get_args(Row)
 COLUMNS: tuple[Column, ...] = get_args(Column)

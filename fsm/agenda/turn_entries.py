@@ -99,7 +99,7 @@ class SpeechEnded:
 
     Attributes:
         interrupted: It was interrupted.
-        newer: A turn is deferred that was said after it was requested.
+        newer: A later turn is deferred.
         closing: The session closes.
     """
 

@@ -115,8 +115,8 @@ class Turns:
     @classmethod
     def continued(cls, outcomes: Mapping[str, int]) -> Turns:
         """Those of a session in which so many turns have ended with earlier workers."""
-        known: dict[str, int] = {how: outcomes.get(how, 0) for how in OUTCOMES}
-        return cls(count=sum(known.values()), outcomes=known)
+        counts: dict[str, int] = {how: outcomes.get(how, 0) for how in OUTCOMES}
+        return cls(count=sum(counts.values()), outcomes=counts)
 
     def find(self, number: int) -> OpenTurn | None:
         """The open turn of this number."""
@@ -210,10 +210,10 @@ class Turns:
         return self._ended([TurnEnd(turn, outcome, why, turn.number == self.latest)])
 
     def _ended(self, ends: Iterable[TurnEnd]) -> Step:
-        found = tuple(ends)
-        over = {end.turn.number for end in found}
+        ended = tuple(ends)
+        over = {end.turn.number for end in ended}
         outcomes = dict(self.outcomes)
-        for end in found:
+        for end in ended:
             outcomes[end.outcome] += 1
         still = tuple(turn for turn in self.open if turn.number not in over)
-        return attrs.evolve(self, open=still, outcomes=outcomes), found
+        return attrs.evolve(self, open=still, outcomes=outcomes), ended

@@ -41,8 +41,8 @@ noise."""
 def outages_in(figures: Figures) -> tuple[AuditFinding, ...]:
     """The outages of a conversation, each once, in the order of time."""
     kinds = (_given_up, _entries, _unrecognised, _lost_turns, _closed)
-    found = [finding for kind in kinds for finding in kind(figures)]
-    return tuple(sorted(found, key=lambda finding: finding.at))
+    outages = [finding for kind in kinds for finding in kind(figures)]
+    return tuple(sorted(outages, key=lambda finding: finding.at))
 
 
 def _finding(at: float, what: str) -> AuditFinding:
@@ -70,8 +70,8 @@ def _unrecognised(figures: Figures) -> Iterator[AuditFinding]:
         elif value is None or isinstance(value, TurnEnd):
             if len(voices) >= SEVERAL:
                 since, until = voices[0].since, voices[-1].until
-                said = f"{len(voices)} voices from {since:.2f} to {until:.2f} s have no transcript"
-                yield _finding(since, said)
+                text = f"{len(voices)} voices from {since:.2f} to {until:.2f} s have no transcript"
+                yield _finding(since, text)
             voices = []
 
 
@@ -90,7 +90,7 @@ def _closed(figures: Figures) -> Iterator[AuditFinding]:
 SILENCE = 2.0
 
 Source = Literal["recording", "report", "spans", "EVA", "tau-voice", "journal"]
-"""What an audit was made of."""
+"""The source of an audit."""
 
 
 @attrs.frozen
@@ -117,7 +117,7 @@ class Audit:
     """The findings of one session.
 
     Attributes:
-        of: What it was made of.
+        of: Its source.
         findings: The failures, in the order of time. For a journal: the outages, and the broken
             properties of its flow.
         broken: For a journal: the first entry that the flow decides differently, as a sentence.
@@ -125,9 +125,9 @@ class Audit:
         ticks: Who spoke when, for the panel.
         spans: When the ``user`` and the ``agent`` were heard, and ``tools`` ran: start and end.
         end: When the session ends.
-        unjudged: What such a file does not say, each with the letters or properties that are not
-            judged because of it, or only in part.
-        scores: Figures that the tool that wrote the file has computed itself.
+        unjudged: The evidence that the file lacks, each with the letters or properties that are
+            therefore not judged, or only in part.
+        scores: Figures of the tool that wrote the file.
     """
 
     of: Source
@@ -153,7 +153,7 @@ class Audit:
     @property
     def properties(self) -> tuple[str, ...]:
         """Which of the ten properties of a turn were broken."""
-        return tuple(dict.fromkeys(one.property for one in self.findings if one.property))
+        return tuple(dict.fromkeys(f.property for f in self.findings if f.property))
 
 
 def audit_recording(
@@ -180,8 +180,8 @@ def audit_recording(
     findings = decided(findings_in(facts), recording, flow or load_flow("turn"))
     lanes = {"user": facts.user, "agent": facts.heard}
     spans = {name: tuple((s.start, s.end) for s in lane) for name, lane in lanes.items()}
-    both = zip(*(sampled(spans[name], recording.end) for name in lanes), strict=True)
-    ticks = recording.ticks or tuple(Tick(*who) for who in both)
+    samples = zip(*(sampled(spans[name], recording.end) for name in lanes), strict=True)
+    ticks = recording.ticks or tuple(Tick(*speaks) for speaks in samples)
     spans["tools"] = tuple((c.started, c.ended or recording.end) for c in facts.calls)
     return Audit(
         of,
@@ -213,10 +213,10 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         True
     """
     figures = measure(journal)
-    found = [*outages_in(figures), *otherwise_in(journal)]
+    findings = [*outages_in(figures), *otherwise_in(journal)]
     broken: tuple[str, ...] = ()
     if flow is not None and journal.header.snapshot is None:
-        found += broken_in(journal, flow, _known_timers(journal, flow))
+        findings += broken_in(journal, flow, _known_timers(journal, flow))
         divergence = replay(journal, flow)
         broken = () if divergence is None else (str(divergence),)
     gaps = tuple(map(_gap, figures.silences))
@@ -225,9 +225,9 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         name: tuple((span.start, span.end) for span in getattr(lanes, name))
         for name in ("user", "agent", "tools")
     }
-    found.sort(key=lambda one: one.at)
+    findings.sort(key=lambda finding: finding.at)
     [ticks] = figures.ticks
-    return Audit("journal", tuple(found), broken, gaps, ticks, spans, lanes.end)
+    return Audit("journal", tuple(findings), broken, gaps, ticks, spans, lanes.end)
 
 
 def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:

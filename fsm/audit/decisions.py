@@ -28,12 +28,12 @@ _ROUNDING = 1e-6  # seconds; some times are differences
 
 
 def decided(
-    found: Iterable[tuple[AuditFinding, tuple[str, ...]]], recording: Recording, flow: Flow
+    findings: Iterable[tuple[AuditFinding, tuple[str, ...]]], recording: Recording, flow: Flow
 ) -> tuple[AuditFinding, ...]:
     """Replay a recording through a flow, and add the flow's decision to each finding.
 
     Args:
-        found: The findings in the order of time, each with the triggers to look for.
+        findings: The findings in the order of time, each with the triggers to look for.
         recording: The events.
         flow: The flow of the turn. The flow `session` is the shipped one.
     """
@@ -42,18 +42,18 @@ def decided(
     coming = next(events, None)
     line = 0
     located = []
-    for finding, asks in found:
+    for finding, triggers in findings:
         while coming is not None and coming.t <= finding.at + _ROUNDING:
             for follower in followers:
                 follower.hear(coming)
             line, coming = coming.line, next(events, None)
-        decision = _decision(followers, asks, finding.at)
+        decision = _decision(followers, triggers, finding.at)
         located.append(attrs.evolve(finding, decision=decision, line=line))
     return tuple(located)
 
 
 def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
-    """What an observed session did, and its flow decides otherwise."""
+    """What an observed session did although its flow decides otherwise."""
     for note in journal.notes:
         place = _PLACE.fullmatch(str(note.data.get("at")))
         if note.kind == "otherwise" and place is not None:
@@ -73,12 +73,12 @@ def broken_in(
         timers: The session's seconds, which override those of the flow.
     """
     judge = Judge(flow, {**flow.timers, **timers})
-    found = {
+    findings = {
         AuditFinding(broken.at, "", broken.property, _said(broken), _made(flow, entry, broken))
         for entry in journal.entries
         for broken in judge.entry(entry)
     }
-    return tuple(sorted(found, key=lambda finding: (finding.at, finding.what)))
+    return tuple(sorted(findings, key=lambda finding: (finding.at, finding.what)))
 
 
 def _said(broken: Broken) -> str:
@@ -93,17 +93,19 @@ def _made(flow: Flow, entry: Entry, broken: Broken) -> Decision | None:
     rows = [row for row in flow.rows(entry.verdict.state) if row.trigger == broken.timer]
     if flow.source is None:
         return None
-    what = f"{broken.timer}: {entry.verdict.state} -> {rows[-1].dest}"
-    return _at(flow.source.key(rows[-1].path), what)
+    transition = f"{broken.timer}: {entry.verdict.state} -> {rows[-1].dest}"
+    return _at(flow.source.key(rows[-1].path), transition)
 
 
-def _decision(followers: Iterable[Follower], asks: tuple[str, ...], at: float) -> Decision | None:
+def _decision(
+    followers: Iterable[Follower], triggers: tuple[str, ...], at: float
+) -> Decision | None:
     for follower in followers:
         follower.go_to(at)
-        if asks == ("agent_state",):
+        if triggers == ("agent_state",):
             return _agent_state(follower)
-        known = {*follower.flow.triggers, *follower.flow.timers}
-        if names := [name for name in asks if name in known]:
+        declared = {*follower.flow.triggers, *follower.flow.timers}
+        if names := [name for name in triggers if name in declared]:
             return _verdict(follower, names, at)
     return None
 
@@ -118,19 +120,19 @@ def _agent_state(follower: Follower) -> Decision | None:
 
 
 def _verdict(follower: Follower, names: list[str], at: float) -> Decision | None:
-    """The decision at that moment, a refusal first; otherwise what it would be then."""
+    """The decision at that moment, a refusal first; without one, what the flow would decide."""
     flow = follower.flow
-    said = [follower.said[name] for name in names if name in follower.said]
-    given = [verdict for t, verdict in said if abs(t - at) <= AT_ONCE]
+    verdicts = [follower.said[name] for name in names if name in follower.said]
+    given = [verdict for t, verdict in verdicts if abs(t - at) <= AT_ONCE]
     if not given and names[0] in (*flow.requests, *flow.timers):
         given.append(follower.ask(names[0]))
-    given += [verdict for _, verdict in said]
+    given += [verdict for _, verdict in verdicts]
     if not given:
         return None
-    verdict = next((one for one in given if not one), given[0])
+    verdict = next((candidate for candidate in given if not candidate), given[0])
     place = decided_at(flow, verdict)
     return None if place is None else _at(place, str(verdict))
 
 
-def _at(place: Location, what: str) -> Decision:
-    return Decision(place.page.file, place.line, place.column, what)
+def _at(place: Location, text: str) -> Decision:
+    return Decision(place.page.file, place.line, place.column, text)

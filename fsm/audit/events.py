@@ -84,9 +84,9 @@ class Recording:
 
     Attributes:
         events: The events.
-        lacks: What its format does not say. Rules that need it are not applied.
-        scores: Figures that the tool that wrote it has computed.
-        ticks: Who speaks in each tick, if it was written like that.
+        lacks: The evidence that its format lacks. Rules that need it are not applied.
+        scores: Figures of the tool that wrote it.
+        ticks: Who speaks in each tick, if the format has ticks.
     """
 
     events: tuple[Recorded, ...]
@@ -106,9 +106,9 @@ class Recording:
 
 def in_order(events: Iterable[Recorded]) -> tuple[Recorded, ...]:
     """Events by their time, in seconds since the first one."""
-    found = sorted(events, key=lambda event: event.t)
-    began = found[0].t if found else 0.0
-    return tuple(attrs.evolve(event, t=round(event.t - began, 6)) for event in found)
+    ordered = sorted(events, key=lambda event: event.t)
+    began = ordered[0].t if ordered else 0.0
+    return tuple(attrs.evolve(event, t=round(event.t - began, 6)) for event in ordered)
 
 
 def parse_recording(data: bytes, file: str | Path) -> Recording:

@@ -36,7 +36,7 @@ class Speech:
 
     Attributes:
         interruptible: It may be interrupted; False if the recording does not say so.
-        asked: When its requests to the model began; empty if there are none, or none is reported.
+        requests: When its requests to the model began; empty if none is reported.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Speech:
     interrupted_at: float | None = None
     done: float | None = None
     interrupted: bool = False
-    asked: list[float] = attrs.field(factory=list)
+    requests: list[float] = attrs.field(factory=list)
 
 
 @attrs.define
@@ -66,13 +66,12 @@ class Call:
     committed: float | None = None
 
     def differs_from(self, other: Call) -> bool:
-        """Both are calls of one tool, with the same value for one argument at least, and another
-        one for another."""
-        one, two = self.arguments.items(), other.arguments.items()
-        return self.name == other.name != "" and bool(one & two) and one != two
+        """Both are calls of one tool, with at least one equal argument and one different one."""
+        own, others = self.arguments.items(), other.arguments.items()
+        return self.name == other.name != "" and bool(own & others) and own != others
 
     def runs_at(self, t: float) -> bool:
-        """Whether its tool is running then."""
+        """Whether its tool is running at this time."""
         return self.started <= t and (self.ended is None or t < self.ended)
 
 
@@ -89,8 +88,8 @@ class Facts:
 
     def state_at(self, t: float) -> str:
         """The agent state that was published."""
-        known = [state for at, state in self.agent_states if at <= t]
-        return known[-1] if known else "initializing"
+        states = [state for at, state in self.agent_states if at <= t]
+        return states[-1] if states else "initializing"
 
     def heard_at(self, t: float) -> Span | None:
         """The span of the agent's audio that contains a moment."""
@@ -137,43 +136,43 @@ def _heard(recording: Recording) -> Iterator[Span]:
 
 
 def _speeches(recording: Recording) -> Iterable[Speech]:
-    found: dict[str, Speech] = {}
+    speeches: dict[str, Speech] = {}
     for event in recording.events:
         id = event.text("speech")
         if event.name == "speech_created":
-            found[id] = Speech(id, event.t, event.fields.get("interruptible") is True)
-        elif id not in found:
+            speeches[id] = Speech(id, event.t, event.fields.get("interruptible") is True)
+        elif id not in speeches:
             continue
         elif event.name == "interruptions_disallowed":
-            found[id].interruptible = False
+            speeches[id].interruptible = False
         elif event.name == "speech_interrupted":
-            found[id].interrupted_at = event.t
+            speeches[id].interrupted_at = event.t
         elif event.name == "speech_done":
-            found[id].done = event.t
-            found[id].interrupted = bool(event.fields.get("interrupted"))
+            speeches[id].done = event.t
+            speeches[id].interrupted = bool(event.fields.get("interrupted"))
         elif event.name == "metrics_collected":
             took = event.fields.get("duration")
             if isinstance(took, int | float):
-                found[id].asked.append(event.t - took)
-    return found.values()
+                speeches[id].requests.append(event.t - took)
+    return speeches.values()
 
 
 def _calls(recording: Recording) -> Iterable[Call]:
-    found: dict[str, Call] = {}
+    calls: dict[str, Call] = {}
     done: list[Call] = []
     for event in recording.events:
         id = event.text("call")
         if event.name == "tool_execution_updated" and event.text("update") == "started":
-            if id in found:
-                done.append(found.pop(id))
+            if id in calls:
+                done.append(calls.pop(id))
             given = event.fields.get("arguments")
             arguments = given if isinstance(given, Mapping) else {}
-            found[id] = Call(id, event.t, event.text("name"), arguments)
+            calls[id] = Call(id, event.t, event.text("name"), arguments)
         elif event.name == "tool_execution_updated" and event.text("update") == "ended":
-            if id in found and found[id].ended is None:
-                found[id].ended, found[id].status = event.t, event.text("status")
+            if id in calls and calls[id].ended is None:
+                calls[id].ended, calls[id].status = event.t, event.text("status")
         elif event.name == "function_tools_executed":
             for call in event.fields.get("calls") or ():
-                if str(call) in found:
-                    found[str(call)].committed = event.t
-    return [*done, *found.values()]
+                if str(call) in calls:
+                    calls[str(call)].committed = event.t
+    return [*done, *calls.values()]

@@ -21,9 +21,9 @@ from .tau_voice import is_simulation, recording_of_simulation
 __all__ = ["audit_file"]
 
 _FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Recording]], ...] = (
-    ("spans", is_span, lambda found: recording_of_spans(spans_in(found))),
-    ("report", is_session_report, lambda found: recording_of_report(found[0])),
-    ("tau-voice", is_simulation, lambda found: recording_of_simulation(found[0])),
+    ("spans", is_span, lambda objects: recording_of_spans(spans_in(objects))),
+    ("report", is_session_report, lambda objects: recording_of_report(objects[0])),
+    ("tau-voice", is_simulation, lambda objects: recording_of_simulation(objects[0])),
 )
 """The format, whether a JSON object is of it, and the recording of such objects."""
 
@@ -62,8 +62,8 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
     try:
         objects = _objects(data)
         for of, fits, recording in _FORMATS:
-            if found := [fields for fields in objects if fits(fields)]:
-                return audit_recording(recording(found), of, flow)
+            if matching := [fields for fields in objects if fits(fields)]:
+                return audit_recording(recording(matching), of, flow)
     except JournalError as error:
         raise JournalError(f"{path}: {error}") from None
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
@@ -78,14 +78,14 @@ def _read(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as exc:
-        why = (exc.strerror or str(exc)).lower()
-        raise JournalError(f"{path}: {why}; name a file that can be read") from None
+        reason = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{path}: {reason}; name a file that can be read") from None
 
 
 def _record_in(folder: Path) -> Recording:
     try:
-        found = [folder / name for name in EVA_FILES if (folder / name).is_file()]
-        files = {file.name: _objects(_read(file)) for file in found}
+        present = [folder / name for name in EVA_FILES if (folder / name).is_file()]
+        files = {file.name: _objects(_read(file)) for file in present}
         if is_eva_record(files):
             return recording_of_eva(files)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):

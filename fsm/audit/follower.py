@@ -97,8 +97,8 @@ class Follower:
         return verdict
 
     def _answer(self) -> None:
-        known = self._triggers.host_facts()
-        self._machine.set_host_facts({n: known.get(n, False) for n in self.flow.host_facts})
+        host_facts = self._triggers.host_facts()
+        self._machine.set_host_facts({n: host_facts.get(n, False) for n in self.flow.host_facts})
 
     def _arm(self, timers: tuple[str, ...]) -> None:
         for timer in timers:

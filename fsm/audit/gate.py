@@ -94,7 +94,7 @@ def _seconds(word: str) -> float:
 
 
 def _known(word: str) -> str:
-    known = (_ANY, *FAILURES, *PROPERTIES)
-    if word not in known:
-        raise GateError(f"an audit finds nothing named {quoted(word)}; {near(word, known)}")
+    names = (_ANY, *FAILURES, *PROPERTIES)
+    if word not in names:
+        raise GateError(f"an audit finds nothing named {quoted(word)}; {near(word, names)}")
     return word

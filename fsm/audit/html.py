@@ -31,7 +31,7 @@ def audits_as_html(audits: Sequence[tuple[str, Audit]]) -> str:
         >>> audits_as_html([("events.jsonl", audit)])[:15]
         '<!doctype html>'
     """
-    worst = sorted(audits, key=lambda one: (-cost_of(one[1]), -_count(one[1]), one[0]))
+    worst = sorted(audits, key=lambda named: (-cost_of(named[1]), -_count(named[1]), named[0]))
     wrong = sum(not audit.ok for _, audit in audits)
     many = "session" if len(audits) == 1 else "sessions"
     head = f"{len(audits)} {many}, {wrong} with findings"
@@ -64,19 +64,19 @@ def _session(file: str, audit: Audit, opened: bool) -> str:
     summary = f"{_count(audit)} found" + (f", {cost:.1f} s of silence" if cost else "")
     lines = [_finding(*finding.lines()) for finding in audit.findings]
     lines += [_finding(line) for line in (*audit.broken, *map(str, audit.silences))]
-    found = f"<ul>{''.join(lines)}</ul>" if lines else "<p>Nothing was found.</p>"
+    findings = f"<ul>{''.join(lines)}</ul>" if lines else "<p>Nothing was found.</p>"
     if audit.unjudged:
         missing = escape("; ".join(audit.unjudged))
-        found += f"<p>Not judged, or in part, as the file does not say {missing}.</p>"
+        findings += f"<p>Not judged, or in part, as the file does not say {missing}.</p>"
     return (
         f"<details{' open' * opened}><summary>{escape(file)} <small>({audit.of}) {summary}</small>"
-        f"{_timeline(audit)}</summary>{found}</details>"
+        f"{_timeline(audit)}</summary>{findings}</details>"
     )
 
 
-def _finding(said: str, decision: str = "") -> str:
+def _finding(text: str, decision: str = "") -> str:
     below = f"<br><code>{escape(decision.strip())}</code>" if decision else ""
-    return f"<li>{escape(said.strip())}{below}</li>"
+    return f"<li>{escape(text.strip())}{below}</li>"
 
 
 def _timeline(audit: Audit) -> str:
@@ -97,9 +97,9 @@ def _timeline(audit: Audit) -> str:
         title = escape(str(finding).strip())
         marks.append(f'<rect class="found" x="{x:.1f}" y="0" width="3" height="48">')
         marks[-1] += f"<title>{title}</title></rect>"
-    what = f"{end:.1f} s over time: user, agent, tools, silences and findings"
+    label = f"{end:.1f} s over time: user, agent, tools, silences and findings"
     return (
-        f'<svg viewBox="0 0 1000 48" preserveAspectRatio="none" role="img" aria-label="{what}">'
+        f'<svg viewBox="0 0 1000 48" preserveAspectRatio="none" role="img" aria-label="{label}">'
         f"{''.join(marks)}</svg>"
     )
 
@@ -112,8 +112,8 @@ _LEGEND = (
     "<p>"
     + " ".join(
         f'<span class="key"><svg width="12" height="12" aria-hidden="true">'
-        f'<rect class="{name}" width="12" height="12"/></svg> {words}</span>'
-        for name, words in (
+        f'<rect class="{name}" width="12" height="12"/></svg> {label}</span>'
+        for name, label in (
             ("user", "user"),
             ("agent", "agent"),
             ("tools", "tools"),

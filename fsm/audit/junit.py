@@ -40,7 +40,7 @@ def as_junit(audits: Sequence[tuple[str, Audit]], gate: Gate) -> str:
         test = Xml.SubElement(suite, "testcase", classname=audit.of, name=name)
         if fails:
             lines_of = {str(finding): finding.lines() for finding in audit.findings}
-            lines = [line for one in fails for line in lines_of.get(one, (one,))]
+            lines = [line for failure in fails for line in lines_of.get(failure, (failure,))]
             Xml.SubElement(test, "failure", message=fails[0].strip()).text = "\n".join(lines)
         others = [line for line in Gate().failed_by(audit) if line not in fails]
         if others:

@@ -47,11 +47,11 @@ def kinds_of(audits: Iterable[Audit]) -> tuple[Kind, ...]:
         >>> kinds_of([audit_recording(parse_recording(b'{"events": 1}', "events.jsonl"))])
         ()
     """
-    found: dict[tuple[str, str], list[tuple[Audit, AuditFinding]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Audit, AuditFinding]]] = {}
     for audit in audits:
         for finding in audit.findings:
-            found.setdefault((finding.failure, finding.property), []).append((audit, finding))
-    kinds = [_kind(*kind, findings) for kind, findings in found.items()]
+            groups.setdefault((finding.failure, finding.property), []).append((audit, finding))
+    kinds = [_kind(*kind, findings) for kind, findings in groups.items()]
     return tuple(sorted(kinds, key=lambda kind: (-kind.silence, -kind.findings)))
 
 

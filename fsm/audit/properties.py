@@ -45,11 +45,11 @@ _RULEBOOKS: list[_Rulebook] = []
 
 
 def _rulebook(flow: Flow) -> _Rulebook:
-    found = next((book for book in _RULEBOOKS if book.flow is flow), None)
-    if found is None:
-        found = _Rulebook(flow)
-        _RULEBOOKS[:] = [found, *_RULEBOOKS[: _MOST_FLOWS - 1]]
-    return found
+    rulebook = next((book for book in _RULEBOOKS if book.flow is flow), None)
+    if rulebook is None:
+        rulebook = _Rulebook(flow)
+        _RULEBOOKS[:] = [rulebook, *_RULEBOOKS[: _MOST_FLOWS - 1]]
+    return rulebook
 
 
 @attrs.frozen
@@ -96,8 +96,8 @@ def broken_properties(
         []
     """
     judge = Judge(flow, {**flow.timers, **(timers or {})})
-    found = [str(broken) for entry in journal.entries for broken in judge.entry(entry)]
-    return list(dict.fromkeys(found))
+    sentences = [str(broken) for entry in journal.entries for broken in judge.entry(entry)]
+    return list(dict.fromkeys(sentences))
 
 
 class Judge:
@@ -141,8 +141,8 @@ class Judge:
     def _move(self, entry: Entry, arrives: Arrival) -> Move:
         state, trigger = entry.verdict.state, entry.trigger
         host_facts = self.bits.mask(f for f in entry.facts if f in self.model.flow.host_facts)
-        asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
-        return Move(state, trigger, arrives, self._taken(entry), host_facts, asked)
+        reads = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
+        return Move(state, trigger, arrives, self._taken(entry), host_facts, reads)
 
     def _taken(self, entry: Entry) -> Taken | None:
         """The program's own verdict object, which the model compares by identity."""
@@ -176,8 +176,8 @@ class Judge:
         unknown = self.bits.host_facts & ~move.read
 
         def holds(test: Test, node: int) -> bool:
-            known = node & ~self.bits.host_facts | move.host_facts
-            return not test.mask & unknown and known & test.mask == test.want
+            current = node & ~self.bits.host_facts | move.host_facts
+            return not test.mask & unknown and current & test.mask == test.want
 
         state = self.model.state(self.node)
         for rule in self.rules:
@@ -194,11 +194,11 @@ class Judge:
         for timer, seconds in self.limits[state].items():
             held = entry.t - self._started(timer)
             if held > seconds + _LATE:
-                what = (
+                sentence = (
                     f"{state} was held for {held:.3f} s since {timer} started, "
                     f"though it leaves it after {seconds:g} s"
                 )
-                yield Broken(entry.t, "", "no_dead_floor", what, timer)
+                yield Broken(entry.t, "", "no_dead_floor", sentence, timer)
 
 
 def _limits(flow: Flow, state: str, timers: Mapping[str, float]) -> Mapping[str, float]:

@@ -43,28 +43,28 @@ def audits_as_sarif(audits: Sequence[tuple[str, Audit]], gate: Gate) -> str:
         []
     """
     results = [result for file, audit in audits for result in _results(file, audit, gate)]
-    return sarif_log({one["ruleId"]: _means(one["ruleId"]) for one in results}, results)
+    return sarif_log({entry["ruleId"]: _means(entry["ruleId"]) for entry in results}, results)
 
 
 def _results(file: str, audit: Audit, gate: Gate) -> Iterator[dict[str, Any]]:
     fails = gate.failed_by(audit)
 
-    def result(rule: str, said: str, line: int = 0) -> dict[str, Any]:
+    def result(rule: str, text: str, line: int = 0) -> dict[str, Any]:
         return {
             "ruleId": rule,
-            "level": "error" if said in fails else "note",
-            "message": {"text": said.strip()},
+            "level": "error" if text in fails else "note",
+            "message": {"text": text.strip()},
             "locations": [sarif_place(file, line)],
         }
 
     for finding in audit.findings:
-        found = result(_rule(finding), str(finding), finding.line)
+        entry = result(_rule(finding), str(finding), finding.line)
         if (decision := finding.decision) is not None:
             place = sarif_place(decision.file, decision.line, decision.column)
-            found["relatedLocations"] = [{"id": 1, **place, "message": {"text": decision.what}}]
-        yield found
-    for said in audit.broken:
-        yield result(_BROKEN, said)
+            entry["relatedLocations"] = [{"id": 1, **place, "message": {"text": decision.what}}]
+        yield entry
+    for sentence in audit.broken:
+        yield result(_BROKEN, sentence)
     for gap in map(str, audit.silences):
         if gap in fails:
             yield result(_SILENCE, gap)

@@ -1,8 +1,8 @@
 """Converts LiveKit's session reports (`SessionReport.to_dict`) to events.
 
 A report has LiveKit's events without the speeches that they belong to. The times of playout are
-those in the metrics of the agent's messages; what is in no message is audible while the agent's
-state is ``speaking``.
+those in the metrics of the agent's messages; other audio is audible while the agent's state is
+``speaking``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Fields = Mapping[str, Any]
 
 def is_session_report(fields: object) -> bool:
     """Whether a JSON object is a report."""
-    known = {"job_id", "room_id", "options"}
-    return isinstance(fields, dict) and known <= set(fields)
+    keys = {"job_id", "room_id", "options"}
+    return isinstance(fields, dict) and keys <= set(fields)
 
 
 def recording_of_report(report: Fields) -> Recording:
@@ -51,7 +51,7 @@ def recording_of_report(report: Fields) -> Recording:
         report: The JSON object.
 
     Returns:
-        The events, and what a report does not say.
+        The events, and the evidence that a report lacks.
 
     Raises:
         JournalError: The report was written without events.
@@ -81,8 +81,8 @@ def _events(fields: Fields) -> Iterator[Recorded]:
             if kind in ("started", "ended"):
                 call = update["function_call"] if kind == "started" else update
                 ran = {"update": kind, "call": call["call_id"], "status": update.get("status")}
-                made = {"name": call.get("name"), "arguments": arguments_of(call.get("arguments"))}
-                yield Recorded(t, name, {**ran, **made})
+                data = {"name": call.get("name"), "arguments": arguments_of(call.get("arguments"))}
+                yield Recorded(t, name, {**ran, **data})
         case "function_tools_executed":
             calls = [call["call_id"] for call in fields["function_calls"]]
             reply = any(out["reply_required"] for out in fields["function_call_outputs"])
@@ -91,8 +91,8 @@ def _events(fields: Fields) -> Iterator[Recorded]:
             yield Recorded(t, name, _error(fields["error"]))
         case "close":
             closed = _error(fields.get("error"))
-            what = {"error": f"the {closed['part'].upper()} failed"} if closed else {}
-            yield Recorded(t, name, {"reason": fields["reason"], **what})
+            cause = {"error": f"the {closed['part'].upper()} failed"} if closed else {}
+            yield Recorded(t, name, {"reason": fields["reason"], **cause})
 
 
 def _item(item: Fields) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class TurnTriggers:
         self._calls: dict[str, str] = {}  # the tool of each call of the active agent that runs
         self._calls_of: dict[str, dict[str, str]] = {}  # those of agents that have handed over
         self._results = WaitingResults()
-        self._next_reply: Verdict | None = None  # that is to say the results that wait
+        self._next_reply: Verdict | None = None  # that must deliver the pending results
         self._in_step = self._heard = self._stopped = self._user_speaks = False
         self._asked = self._due = False  # a reply to the turn is requested; nothing of it is heard
         self._words: float | None = None  # when the last transcript arrived that is in no turn yet
@@ -154,12 +154,12 @@ class TurnTriggers:
         self._interrupted_for_nothing()
         speech = event.text("speech")
         self._interruptible[speech] = event.fields.get("interruptible") is not False
-        words = None if self._answered else self._words
-        if words is not None and event.text("source") != "say" and event.t - words < AT_ONCE:
+        since = None if self._answered else self._words
+        if since is not None and event.text("source") != "say" and event.t - since < AT_ONCE:
             self._speculative.append(speech)
             self._ask("preemptive_generation", "the model was asked before the turn was committed")
             return
-        if words is not None and event.text("source") != "say":
+        if since is not None and event.text("source") != "say":
             self._commit()
             self._turn_asked()
         elif event.text("source") != "say" and self._commit_of is None:

@@ -53,8 +53,8 @@ def read_journal(path: str | Path) -> Journal:
     try:
         data = Path(path).read_bytes()
     except OSError as exc:
-        why = (exc.strerror or str(exc)).lower()
-        raise JournalError(f"{path}: {why}; name a journal that can be read") from None
+        reason = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{path}: {reason}; name a journal that can be read") from None
     journal = parse_journal(data, str(path))
     if journal.damage is not None:
         logger.warning("%s", journal.damage)
@@ -209,8 +209,8 @@ class _Fields:
         return float(value)
 
     def mapping(self, key: str) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = self.take(key, (Mapping, type(None)), None)
-        return found
+        mapping: Mapping[str, Any] | None = self.take(key, (Mapping, type(None)), None)
+        return mapping
 
 
 def _header(line: _Fields) -> Header:
@@ -242,7 +242,7 @@ def _timers(line: _Fields) -> dict[str, float]:
     for name, seconds in timers.items():
         if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
             raise line.error(f"timer {name!r} cannot be {repr(seconds)[:60]}; it is seconds")
-    return {name: NEVER if one is None else float(one) for name, one in timers.items()}
+    return {name: NEVER if value is None else float(value) for name, value in timers.items()}
 
 
 def _snapshot(line: _Fields) -> Snapshot:

@@ -130,7 +130,7 @@ class Header:
         record["started_at"] = round(self.started_at, 3)
         if self.timers:
             seconds = self.timers.items()
-            record["timers"] = {name: None if one == NEVER else one for name, one in seconds}
+            record["timers"] = {name: None if value == NEVER else value for name, value in seconds}
         if self.snapshot is not None:
             record["snapshot"] = attrs.asdict(self.snapshot)
         if self.redacted is not None:

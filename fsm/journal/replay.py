@@ -81,5 +81,5 @@ def _again(machine: Machine, entry: Entry) -> Divergence | None:
 
 
 def _outcome(verdict: Verdict, facts: Iterable[str]) -> str:
-    taken, how = ("taken", verdict.row) if verdict else ("refused", verdict.reason)
-    return f"{taken} ({how}) -> {verdict.dest} {{{', '.join(sorted(facts))}}}"
+    taken, reason = ("taken", verdict.row) if verdict else ("refused", verdict.reason)
+    return f"{taken} ({reason}) -> {verdict.dest} {{{', '.join(sorted(facts))}}}"

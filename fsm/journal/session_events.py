@@ -254,10 +254,10 @@ def session_event(note: Note) -> SessionEvent | None:
     kind = _KINDS.get(note.kind)
     if kind is None:
         return None
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field in attrs.fields(kind):
         if field.name in note.data:
-            known[field.name] = note.data[field.name]
+            fields[field.name] = note.data[field.name]
         elif field.default is attrs.NOTHING:
             raise TypeError(f"a note {note.kind!r} without {field.name!r}")
-    return kind(**known)
+    return kind(**fields)

@@ -124,8 +124,8 @@ class Figures:
     @property
     def stops(self) -> tuple[float, ...]:
         """Seconds from the start of the user's speech over the agent until the agent was silent."""
-        found = (value.stop_latency for value in self._interruptions)
-        return tuple(seconds for seconds in found if seconds is not None)
+        latencies = (value.stop_latency for value in self._interruptions)
+        return tuple(seconds for seconds in latencies if seconds is not None)
 
     @property
     def interruptions(self) -> Mapping[str, int]:
@@ -138,9 +138,9 @@ class Figures:
 
         An interruption at the very end of the agent's speech is not counted.
         """
-        asked = [value for value in self._interruptions if value.outcome != "ended"]
-        stopped = (value.stop_latency for value in asked)
-        return _rate(sum(s is not None and s < YIELD for s in stopped), len(asked))
+        interruptions = [value for value in self._interruptions if value.outcome != "ended"]
+        stopped = (value.stop_latency for value in interruptions)
+        return _rate(sum(s is not None and s < YIELD for s in stopped), len(interruptions))
 
     @property
     def talk_through_rate(self) -> float | None:
@@ -193,16 +193,16 @@ class Figures:
     @property
     def turn_ends(self) -> tuple[tuple[TurnEnd, Response | None], ...]:
         """Each turn that has ended, in order, and its response if it was heard."""
-        found: list[tuple[TurnEnd, Response | None]] = []
+        ends: list[tuple[TurnEnd, Response | None]] = []
         response: Response | None = None
         for value in self.values:
             if isinstance(value, Response):
                 response = value
             elif isinstance(value, TurnEnd):
                 heard = value.outcome == "replied"
-                found.append((value, response if heard else None))
+                ends.append((value, response if heard else None))
                 response = None if heard else response
-        return tuple(found)
+        return tuple(ends)
 
     @property
     def events(self) -> tuple[Reported, ...]:

@@ -141,8 +141,8 @@ def parts_of(response: Response, quiet: Iterable[Part]) -> tuple[tuple[str, floa
         seconds = min(part.end, response.heard_at) - max(part.start, response.at)
         if seconds > 0:
             spent[part.cause] = spent.get(part.cause, 0.0) + seconds
-    if (rest := response.seconds - sum(spent.values())) > 1e-6:
-        spent = {"agent_heard": rest, **spent}
+    if (remaining := response.seconds - sum(spent.values())) > 1e-6:
+        spent = {"agent_heard": remaining, **spent}
     return tuple((cause, round(seconds, 6)) for cause, seconds in spent.items())
 
 
@@ -178,8 +178,8 @@ def values_of(
         StateDuration(at=0.0, state='listening', seconds=2.7)
     """
     header = journal.header
-    known = timers if timers is not None else header.timers or TURN_TIMERS
-    follower = Follower(known, silence, header.initial if header.snapshot is None else "")
+    names = timers if timers is not None else header.timers or TURN_TIMERS
+    follower = Follower(names, silence, header.initial if header.snapshot is None else "")
     for record in journal.records:
         yield from follower.feed(record)
     yield from follower.end()

@@ -178,8 +178,8 @@ def measurements_of(journal: Journal) -> Iterator[Measurement]:
         >>> next(measurements_of(read_journal("journal.jsonl")))
         Measurement(name='turnfsm.state.duration', value=2.7, labels=(('state', 'listening'),))
     """
-    found: Iterable[values.Value] = values_of(journal)
-    for value in found:
+    measured: Iterable[values.Value] = values_of(journal)
+    for value in measured:
         yield from measurements_in(value)
 
 

@@ -18,8 +18,7 @@ TICK = 0.2
 """The length of a tick, in seconds."""
 
 _YIELD, _TALK_ON, _IGNORE = 2.0, 1.0, 2.0
-"""Time limits in seconds: to stop for an interruption; to talk through a sound that is none; to
-ignore it."""
+"""Time limits in seconds: to stop for an interruption; to talk through a sound; to ignore it."""
 
 
 @attrs.frozen

@@ -76,9 +76,9 @@ class QuietTimes:
         self._scheduled: float | None = None
         self._asked: float | None = None
         self._step: float | None = None
-        self._to_say: float | None = None  # since when the flow wants a reply to what is open
+        self._to_say: float | None = None  # since when a reply is due
         self._speech = ""
-        self._replies: dict[str, tuple[str, float]] = {}  # what a step has produced, and when
+        self._replies: dict[str, tuple[str, float]] = {}  # the output of each step, and its time
         self._held: str = ""
         self._refused: dict[str, tuple[str, str]] = {}  # the state, the sentence
         self._calls: dict[str, str] = {}
@@ -94,7 +94,7 @@ class QuietTimes:
         if heard and not self._heard:
             self._heard = True
             self._trouble.works("llm", "tts")
-            self._tell(now, out)
+            self._emit(now, out)
         elif not heard:
             self._heard = False
             self._turn_to(now, *self._cause())
@@ -123,7 +123,7 @@ class QuietTimes:
 
     def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
-        self._tell(now, out)
+        self._emit(now, out)
 
     # -- finding the cause
 
@@ -146,10 +146,10 @@ class QuietTimes:
             case AudioResumed():
                 self._no_audio = None
 
-    def _began(self, speech: str, what: str, now: float) -> None:
+    def _began(self, speech: str, output: str, now: float) -> None:
         if len(self._replies) >= _MOST_CALLS:
             self._replies.pop(next(iter(self._replies)))
-        self._replies[speech] = what, now
+        self._replies[speech] = output, now
 
     def _learn(self, now: float, entry: Entry) -> None:
         verdict, trigger = entry.verdict, entry.trigger
@@ -173,7 +173,7 @@ class QuietTimes:
                 self._voices[self._utterance] = self._voice_at, now
             case "final_transcript":
                 self._worded.setdefault(self._utterance, now)
-                self._unrecognised = self._without_words()
+                self._unrecognised = self._unrecognised_speech()
                 self._in_a_row, self._any_words = [], True
                 self._trouble.works("stt")
             case "turn_committed":
@@ -210,10 +210,10 @@ class QuietTimes:
     def _cause(self) -> tuple[Cause, str]:
         state = self._state
         if state == "paused" or "output_held" in self._facts:
-            what = "cut off" if state == "paused" else "held before its first frame"
+            held = "cut off" if state == "paused" else "held before its first frame"
             by = f" by {self._held}" if self._held else ""
             voice = ", the user keeps speaking" if self._user else ""
-            return "output_held", f"the output is {what}{by}{voice}"
+            return "output_held", f"the output is {held}{by}{voice}"
         if self._user:
             return "user_has_the_floor", f"the user speaks since {self._voice_at:.2f} s"
         if state == "interrupted":
@@ -231,10 +231,10 @@ class QuietTimes:
 
     def _of_reply(self, state: str) -> tuple[Cause, str]:
         if self._step is not None and state == "thinking":
-            what, at = self._replies.get(self._speech, ("", self._step))
-            if what == "audio":
+            output, at = self._replies.get(self._speech, ("", self._step))
+            if output == "audio":
                 return "output", f"the first audio came at {at:.2f} s, the output has not begun"
-            if what == "text":
+            if output == "text":
                 return "tts", f"the first text came at {at:.2f} s, no audio has come"
             return "llm", f"the model was asked at {self._step:.2f} s, nothing has come"
         if self._asked is not None:
@@ -288,27 +288,27 @@ class QuietTimes:
         else:
             self._parts.append((part, now))
 
-    def _tell(self, now: float, out: list[Value]) -> None:
+    def _emit(self, now: float, out: list[Value]) -> None:
         if self._open is not None:
             self._close(self._open, now)
         parts, self._parts, self._open = self._parts, [], None
         if parts:
             out.append(AgentSilence(tuple(self._part(part, end) for part, end in parts)))
-        for known in (self._worded, self._voices):
-            for utterance in [n for n in known if n != self._utterance]:
-                del known[utterance]
+        for times in (self._worded, self._voices):
+            for utterance in [n for n in times if n != self._utterance]:
+                del times[utterance]
         self._unrecognised &= {self._utterance}
         self._in_a_row = [voices & {self._utterance} for voices in self._in_a_row]
         self._committed.clear()
 
-    def _without_words(self) -> set[int]:
+    def _unrecognised_speech(self) -> set[int]:
         """Utterances without a transcript that were probably not noise."""
         several = len(self._in_a_row) > 1 or not self._any_words
         return self._unrecognised.union(*self._in_a_row if several else ())
 
     def _part(self, part: _Open, end: float) -> Part:
         cause, why = part.cause, part.why
-        worded, unheard = self._worded, self._without_words()
+        worded, unheard = self._worded, self._unrecognised_speech()
         if part.voice:
             spoken = part.voice in worded or not (self._any_words or part.voice in unheard)
             if part.voice in unheard and not spoken:

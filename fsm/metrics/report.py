@@ -59,7 +59,7 @@ def report(figures: Figures, format: Format = "text", groups: Groups = _NO_GROUP
         '1 conversation, 17.0 s'
     """
     if format == "json":
-        each = {"groups": {name: _plain(one) for name, one in groups.items()}} if groups else {}
+        each = {"groups": {name: _plain(group) for name, group in groups.items()}} if groups else {}
         return json.dumps(_plain(figures) | each, indent=2)
     write = {"text": _text, "markdown": _markdown, "html": _html}[format]
     return write(_title(figures), _tables(figures, groups))
@@ -147,17 +147,17 @@ def _compared(groups: Groups) -> _Table:
         return tuple(map(value, groups.values()))
 
     def quantile(name: str, of: Callable[[Figures], Iterable[float]]) -> Callable[[Figures], str]:
-        return lambda one: _seconds(getattr(summarize(of(one)), name, None))
+        return lambda group: _seconds(getattr(summarize(of(group)), name, None))
 
     rows = (
-        ("conversations", *of(lambda one: str(one.journals))),
-        ("response, p50", *of(quantile("p50", lambda one: one.responses))),
-        ("response, p90", *of(quantile("p90", lambda one: one.responses))),
-        ("stop, p50", *of(quantile("p50", lambda one: one.stops))),
-        ("yielded within 2 s", *of(lambda one: _percent(one.yield_rate))),
-        ("silences", *of(lambda one: str(len(one.silences)))),
+        ("conversations", *of(lambda group: str(group.journals))),
+        ("response, p50", *of(quantile("p50", lambda group: group.responses))),
+        ("response, p90", *of(quantile("p90", lambda group: group.responses))),
+        ("stop, p50", *of(quantile("p50", lambda group: group.stops))),
+        ("yielded within 2 s", *of(lambda group: _percent(group.yield_rate))),
+        ("silences", *of(lambda group: str(len(group.silences)))),
         ("silent, share of the time", *of(_silent)),
-        ("overlaps", *of(lambda one: str(len(one.overlaps)))),
+        ("overlaps", *of(lambda group: str(len(group.overlaps)))),
     )
     return _Table("Groups", ("", *groups), rows)
 
@@ -329,8 +329,8 @@ def _outages(figures: Figures) -> Iterator[tuple[str, str]]:
     for reported in figures.events:
         match reported.event:
             case ComponentFailed() as failure:
-                how = "tried again" if failure.recoverable else "given up"
-                count[f"{failure}, {how}"] += 1
+                outcome = "tried again" if failure.recoverable else "given up"
+                count[f"{failure}, {outcome}"] += 1
             case AgentEntryFailed() as failure:
                 count[str(failure)] += 1
             case ComponentSwitched(available=False, component=component):
@@ -341,6 +341,6 @@ def _outages(figures: Figures) -> Iterator[tuple[str, str]]:
                 count["the user's audio stopped"] += 1
             case Closed() as close:
                 closed[str(close)] += 1
-    yield from ((what, str(times)) for what, times in count.items())
-    if count or any(" error" in how for how in closed):
-        yield from ((how, str(times)) for how, times in closed.items())
+    yield from ((event, str(times)) for event, times in count.items())
+    if count or any(" error" in outcome for outcome in closed):
+        yield from ((outcome, str(times)) for outcome, times in closed.items())

@@ -194,7 +194,7 @@ class TurnEnd:
         at: When it was known.
         number: Its place in the conversation, from 1.
         outcome: ``replied``, ``silent``, ``superseded`` or ``dropped``.
-        deferred: It had to wait before it was taken.
+        deferred: It was deferred before it was committed.
         why: The reason, as a sentence; empty if it was replied to.
     """
 

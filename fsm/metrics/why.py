@@ -106,13 +106,13 @@ def explain_at(journal: Journal, at: float, flow: Flow | None = None) -> Explana
         end = value.parts[-1].end
         for part in value.parts:
             if part.start <= at < part.end:
-                found = _explained((part,), part.cause, flow)
+                explanation = _explained((part,), part.cause, flow)
                 whole = next((s for s in silences_in(value, 0.0) if part in s.parts), None)
                 if whole is None or len(whole.parts) == 1:
-                    return found
+                    return explanation
                 start, end = whole.parts[0].start, whole.parts[-1].end
                 more = f"part of a silence of {end - start:.2f} s, from {start:.2f} to {end:.2f} s"
-                return attrs.evolve(found, lines=(*found.lines, more))
+                return attrs.evolve(explanation, lines=(*explanation.lines, more))
     last = round(journal.records[-1].t, 6) if journal.records else 0.0
     return Explanation(end, last, None, ()) if end <= at < last else None
 

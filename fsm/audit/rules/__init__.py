@@ -25,14 +25,14 @@ FAILURES = tuple(sorted({rule.failure for rule in _RULES if rule.failure}))
 def findings_in(facts: Facts) -> list[tuple[AuditFinding, tuple[str, ...]]]:
     """All failures in chronological order, each with the triggers to look for in the flow."""
     judge = [rule for rule in _RULES if not facts.recording.lacks & set(rule.needs)]
-    found = [(finding, rule.asks) for rule in judge for finding in rule.findings(facts)]
-    return sorted(found, key=lambda one: one[0].at)
+    findings = [(finding, rule.asks) for rule in judge for finding in rule.findings(facts)]
+    return sorted(findings, key=lambda pair: pair[0].at)
 
 
 def unjudged(lacks: Set[Evidence]) -> tuple[str, ...]:
-    """What a file does not say, and the letters or properties that are not judged then."""
+    """The evidence that a file lacks, with the letters or properties that it leaves unjudged."""
     missed: dict[Evidence, dict[str, None]] = {}
     for rule in _RULES:
-        for need in [one for one in rule.needs if one in lacks][:1]:
+        for need in [evidence for evidence in rule.needs if evidence in lacks][:1]:
             missed.setdefault(need, {})[rule.failure or rule.property or "outages"] = None
     return tuple(f"{need} ({', '.join(sorted(names))})" for need, names in missed.items())

@@ -42,7 +42,7 @@ def _dropped_reply(facts: Facts) -> Found:
         done = speech.done
         if done is None or done - speech.created > AT_ONCE or not speech.interrupted:
             continue
-        if not speech.asked and any(t - done <= AT_ONCE for t in _handoffs_after(facts, speech)):
+        if not speech.requests and any(t - done <= AT_ONCE for t in _handoffs_after(facts, speech)):
             yield speech.created, "a reply is asked for and dropped at once: a handoff is under way"
 
 
@@ -54,11 +54,11 @@ def _never_closed(facts: Facts) -> Found:
 
 def _wrong_agent(facts: Facts) -> Found:
     """A model called tools that its agent does not have, and a handoff followed."""
-    known = {call.id for call in facts.calls}
+    ids = {call.id for call in facts.calls}
     for event in facts.recording.named("function_tools_executed"):
         calls = {str(call) for call in event.fields.get("calls") or ()}
         begun = [s for s in facts.speeches if s.created <= event.t and s.done is not None]
-        if not calls or known & calls or not begun:
+        if not calls or ids & calls or not begun:
             continue
         done = begun[-1].done or 0.0
         if any(0 <= handoff - done <= AT_ONCE for handoff in _handoffs(facts)):
@@ -70,13 +70,13 @@ def _wrong_agent(facts: Facts) -> Found:
 
 def _handoffs_after(facts: Facts, speech: Speech) -> list[float]:
     """The handoffs reported after a speech was created; the first one is the session's start."""
-    found: list[float] = []
+    handoffs: list[float] = []
     created = False
     for event in facts.recording.events:
         created = created or (event.name, event.text("speech")) == ("speech_created", speech.id)
         if created and event.text("type") == "agent_handoff":
-            found.append(event.t)
-    return found
+            handoffs.append(event.t)
+    return handoffs
 
 
 def _handoffs(facts: Facts) -> list[float]:
@@ -87,20 +87,20 @@ def _handoffs(facts: Facts) -> list[float]:
 def _record_out_of_order(facts: Facts) -> Found:
     """The next request is in the conversation before the text that was heard until then."""
     stopped: float | None = None
-    asked: float | None = None
+    requested: float | None = None
     for event in facts.recording.events:
         if event.name == "playback_finished" and event.fields.get("interrupted"):
-            stopped, asked = event.t, None
+            stopped, requested = event.t, None
         elif event.name == "conversation_item_added" and stopped is not None:
             if event.text("role") == "user":
-                asked = event.t
+                requested = event.t
             elif event.text("role") == "assistant":
-                if asked is not None and event.fields.get("interrupted"):
+                if requested is not None and event.fields.get("interrupted"):
                     yield (
                         stopped,
                         "the request to the model lacks what the user had heard until then",
                     )
-                stopped = asked = None
+                stopped = requested = None
 
 
 def _wrong_state(facts: Facts) -> Found:

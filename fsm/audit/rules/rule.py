@@ -79,7 +79,7 @@ class Rule:
     Attributes:
         asks: The flow's triggers to look for at the finding, of the turn or of the flow `session`;
             the first one that was decided then is used. Or ``agent_state``.
-        needs: What it needs to know besides who speaks when.
+        needs: The evidence that it needs besides who speaks when.
     """
 
     failure: str

@@ -18,11 +18,11 @@ def _wasted_speculation(facts: Facts) -> Found:
     """The model was asked while a tool ran, its reply was not heard, and it was asked again."""
     for speech in facts.speeches:
         running = [call for call in facts.calls if _before(call, speech.created)]
-        if not (running and speech.asked and speech.interrupted and speech.done is not None):
+        if not (running and speech.requests and speech.interrupted and speech.done is not None):
             continue
         until = speech.done
         heard = any(speech.created <= span.start and span.end <= until for span in facts.heard)
-        again = [s for s in facts.speeches if abs(s.created - until) < AT_ONCE and s.asked]
+        again = [s for s in facts.speeches if abs(s.created - until) < AT_ONCE and s.requests]
         if again and not heard:
             yield (
                 speech.created,
@@ -34,18 +34,18 @@ def _wasted_speculation(facts: Facts) -> Found:
 def _request_without_result(facts: Facts) -> Found:
     """The model was asked between the end of a tool and its result."""
     for speech in facts.speeches:
-        for asked in speech.asked[:1]:
+        for request in speech.requests[:1]:
             missing = [
                 call
                 for call in facts.calls
                 if call.status == "done"
                 and call.ended is not None
-                and call.ended + AT_ONCE < asked
-                and (call.committed is None or asked + AT_ONCE < call.committed)
+                and call.ended + AT_ONCE < request
+                and (call.committed is None or request + AT_ONCE < call.committed)
             ]
             if missing:
                 yield (
-                    asked,
+                    request,
                     f"the model is asked without the result of {_named(missing)}, which had ended",
                 )
 
@@ -64,7 +64,7 @@ def _request_at_the_end(facts: Facts) -> Found:
                 continue
             since = max(event.t - 2 * LONG, call.started)
             spoke = any(since < user.end <= event.t for user in facts.user)
-            if spoke and any(abs(asked - event.t) < AT_ONCE for asked in speech.asked):
+            if spoke and any(abs(request - event.t) < AT_ONCE for request in speech.requests):
                 yield (
                     event.t,
                     f"the model is asked without the result of {_named([call])}, which ends then",
@@ -202,13 +202,13 @@ def _effect_after_interruption(facts: Facts) -> Found:
 def _corrected_effect(facts: Facts) -> Found:
     """The user corrects a call while it runs, and the model makes another one. Both are carried
     out."""
-    heard = facts.recording.named("user_input_transcribed")
-    said = [event.t for event in heard if event.fields.get("corrects")]
+    transcripts = facts.recording.named("user_input_transcribed")
+    corrections = [event.t for event in transcripts if event.fields.get("corrects")]
     for call in facts.calls:
         newer = [other for other in facts.calls if other.differs_from(call)]
-        for at in (t for t in said if _before(call, t)):
-            made = [other for other in newer if other.started > at and other.status == "done"]
-            if made and call.status == "done":
+        for at in (t for t in corrections if _before(call, t)):
+            completed = [other for other in newer if other.started > at and other.status == "done"]
+            if completed and call.status == "done":
                 yield (
                     at,
                     f"the user corrects the call of {call.name} while it runs; it has its effect "
@@ -233,12 +233,12 @@ def _cancelled_by_a_sound(facts: Facts) -> Found:
 
 def _owner(facts: Facts, call: Call) -> Speech | None:
     """The reply that probably made a call: the last one that had begun and was not done."""
-    found = [
+    owners = [
         speech
         for speech in facts.speeches
         if speech.created <= call.started and (speech.done is None or speech.done >= call.started)
     ]
-    return found[-1] if found else None
+    return owners[-1] if owners else None
 
 
 def _before(call: Call, t: float) -> bool:

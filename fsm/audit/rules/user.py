@@ -27,8 +27,8 @@ def _lost_words(facts: Facts) -> Found:
         words = set(event.words())
         later = [m for m in messages if m.t >= event.t - AT_ONCE and words <= set(m.words())]
         if words and not later:
-            what = "what the user said is in no history, and is not answered"
-            yield event.t, what
+            sentence = "what the user said is in no history, and is not answered"
+            yield event.t, sentence
 
 
 def _unheard_turn(facts: Facts) -> Found:
@@ -48,11 +48,11 @@ def _unheard_turn(facts: Facts) -> Found:
 
 def _answered_twice(facts: Facts) -> Found:
     """The same text is in two messages, and the agent speaks after each."""
-    said = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
+    heard = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
     stood: dict[tuple[str, ...], float] = {}
     for event in facts.recording.named("conversation_item_added"):
         words = tuple(event.words())
-        if event.text("role") != "user" or len(words) < _SENTENCE or said.count(words) != 1:
+        if event.text("role") != "user" or len(words) < _SENTENCE or heard.count(words) != 1:
             continue
         between = [stood.get(words, event.t) < span.start <= event.t for span in facts.heard]
         if words in stood and any(between) and any(span.start > event.t for span in facts.heard):
@@ -72,8 +72,8 @@ def _playout_over_the_user(facts: Facts) -> Found:
                 continue
             speeches = [s for s in facts.speeches if s.created <= span.start]
             under_way = [s for s in speeches if s.done is None or s.done > span.start]
-            words = any(user.start <= event.t <= user.end + LONG for event in transcripts)
-            if words and under_way and all(speech.interruptible for speech in under_way):
+            transcribed = any(user.start <= event.t <= user.end + LONG for event in transcripts)
+            if transcribed and under_way and all(speech.interruptible for speech in under_way):
                 yield (
                     span.start,
                     f"the agent begins to speak while the user does, who goes on for "

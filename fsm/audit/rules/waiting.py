@@ -44,9 +44,9 @@ class Waited:
 class WaitingResults:
     """Reads the events of a session one by one.
 
-    A tool has a result to be said if it returned a value. An application that has cancelled the
-    reply of a step that nobody interrupted wants none. A recording that does not say whether a
-    tool returned a value has no such results.
+    A result must be delivered if the tool returned a value, unless the application has cancelled
+    the reply of an uninterrupted step. A recording that does not say whether a tool returned a
+    value has no such results.
     """
 
     def __init__(self) -> None:
@@ -89,9 +89,9 @@ class WaitingResults:
             waited = self._ended(event.t, "the session closes")
         elif event.name in _ANSWERS:
             took = event.fields.get("duration")
-            asked = event.t - (took if isinstance(took, int | float) else 0.0)
-            if any(asked >= since - AT_ONCE for since in self._waiting.values()):
-                waited = self._ended(asked, "the next request")
+            requested = event.t - (took if isinstance(took, int | float) else 0.0)
+            if any(requested >= since - AT_ONCE for since in self._waiting.values()):
+                waited = self._ended(requested, "the next request")
         self._learn(event)
         return waited
 
@@ -146,7 +146,7 @@ class WaitingResults:
             self._waiting[call] = event.t
 
 
-def _remember(known: dict[str, str], key: str, value: str = "") -> None:
-    if len(known) >= _MOST:
-        known.pop(next(iter(known)))
-    known[key] = value
+def _remember(entries: dict[str, str], key: str, value: str = "") -> None:
+    if len(entries) >= _MOST:
+        entries.pop(next(iter(entries)))
+    entries[key] = value
