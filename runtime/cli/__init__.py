@@ -30,8 +30,8 @@ def _report(error: Exception) -> int:
     from turnfsm.fsm.errors import TurnfsmError
 
     if isinstance(error, TurnfsmError):
-        said = str(error)
-        return _say(said if "error: " in said else f"error: {said}", error.exit_status)
+        text = str(error)
+        return _say(text if "error: " in text else f"error: {text}", error.exit_status)
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error)):
         return _say(
             f"error: {error.name} is not installed, this command needs it\n"
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def build_app(words: Sequence[str]) -> typer.Typer:
-    """Assemble the commands. Only the one that `words` name is imported."""
+    """Assemble the commands; import only the one that `words` name."""
     # Rich markup off: rendering help with rich would double the time that it takes.
     app = typer.Typer(
         add_completion=False,
@@ -97,9 +97,9 @@ def build_app(words: Sequence[str]) -> typer.Typer:
     app.callback(
         help="Turn-taking for voice agents as one state machine: check flows, draw them, run them."
     )(_root)
-    wanted = next((word for word in words if not word.startswith("-")), None)
+    chosen = next((word for word in words if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
-        command = _load(name) if name == wanted else _not_wanted
+        command = _load(name) if name == chosen else _not_chosen
         app.command(name, short_help=line)(command)
     return app
 
@@ -109,8 +109,8 @@ def _load(name: str) -> Callable[..., Any]:
     return command
 
 
-def _not_wanted() -> None:
-    """The entry in the help of a command that this process does not run."""
+def _not_chosen() -> None:
+    """Stands in the help for a command that this process does not run."""
     raise AssertionError("the command that runs is always loaded")
 
 

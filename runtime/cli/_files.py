@@ -1,4 +1,4 @@
-"""Writes what a command makes into a file."""
+"""Writes the output of a command to a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def write_file(path: Path, data: bytes) -> None:
     """Write a file, in a folder that is made if it is missing.
 
     Raises:
-        OSError: It cannot be written; carries the path as the caller named it.
+        OSError: It cannot be written; has the path as the caller named it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["printable", "quiet_logs", "steady_output"]
 
 _PLAIN = {"→": "->"}
-"""What our own texts use beyond ASCII."""
+"""The characters of our own texts that are not ASCII."""
 
 _ERRORS = "turnfsm"
 
@@ -34,7 +34,7 @@ codecs.register_error(_ERRORS, _replaced)
 
 
 def printable(text: str) -> str:
-    """The text of a table in the encoding of standard output; data is escaped instead."""
+    """A table in the encoding of standard output; other characters are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

@@ -42,7 +42,7 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="WHAT",
-            help="What makes the exit status 1: the letter of a kind, a property, silence:SECONDS; "
+            help="Exit with 1 only for these: the letter of a kind, a property, silence:SECONDS; "
             "can be given several times. Default: any finding.",
         ),
     ] = None,

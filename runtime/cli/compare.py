@@ -64,13 +64,13 @@ def _chosen(host: Host, ids: Sequence[str]) -> list[Scenario]:
     """The scenarios with these ids. `S2` also selects `S2.1`, `S2.2` and so on."""
     from turnfsm.fsm.errors import TurnfsmError, near
 
-    known = {s.id: s for s in host.all}
-    chosen: dict[str, Scenario] = {} if ids else known
+    scenarios = {s.id: s for s in host.all}
+    chosen: dict[str, Scenario] = {} if ids else scenarios
     for id in ids:
-        found = {name: s for name, s in known.items() if name == id or name.startswith(id + ".")}
-        if not found:
-            raise TurnfsmError(f"error: no scenario {id!r}; {near(id, known)}")
-        chosen |= found
+        named = {n: s for n, s in scenarios.items() if n == id or n.startswith(id + ".")}
+        if not named:
+            raise TurnfsmError(f"error: no scenario {id!r}; {near(id, scenarios)}")
+        chosen |= named
     return list(chosen.values())
 
 

@@ -1,4 +1,4 @@
-"""`turnfsm livekit`: what a version of livekit-agents lacks that turnfsm needs."""
+"""`turnfsm livekit`: the names that turnfsm needs and a release of livekit-agents lacks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def livekit(
         ),
     ] = None,
 ) -> None:
-    """Say which names of livekit-agents that turnfsm uses are missing, and what that costs.
+    """List the names that turnfsm needs and a release of livekit-agents lacks.
 
     turnfsm uses names that are not public. A version or a wheel is installed into a temporary
     environment for that; nothing is changed here. A command gets such an environment, too:

@@ -84,8 +84,8 @@ def _last(reader: object, rest: bytes, name: str) -> Iterator[Record]:
         except JournalError:
             if reader.header is None:
                 raise
-            said = f"{name}: the last record was cut off ({len(rest)} bytes); it is left out"
-            print(said, file=sys.stderr)
+            warning = f"{name}: the last record was cut off ({len(rest)} bytes); it is left out"
+            print(warning, file=sys.stderr)
             return
         if record is not None:
             yield record

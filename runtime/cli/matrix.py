@@ -46,21 +46,21 @@ def matrix(
 
 
 def _show(table: Matrix) -> None:
-    """One section for each trigger: states with the same cell share a row, so it fits anywhere."""
+    """One section for each trigger: states with the same cell share a row, to save width."""
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(title=f"flow {table.flow}", title_justify="left")
+    grid = Table(title=f"flow {table.flow}", title_justify="left")
     for head in ("trigger", "states", "what happens"):
-        shown.add_column(head, overflow="fold")
+        grid.add_column(head, overflow="fold")
     for trigger in (*table.triggers, *table.timers):
         label, groups = table.label(trigger), _groups(table, trigger)
         for at, ((kind, lines), states) in enumerate(groups.items(), 1):
             last = at == len(groups)
-            said = printable("\n".join(lines)).replace("[", "\\[")
-            shown.add_row(label, ", ".join(states), said, style=_STYLES[kind], end_section=last)
+            text = printable("\n".join(lines)).replace("[", "\\[")
+            grid.add_row(label, ", ".join(states), text, style=_STYLES[kind], end_section=last)
             label = ""
-    Console().print(shown)
+    Console().print(grid)
 
 
 def _groups(table: Matrix, trigger: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:

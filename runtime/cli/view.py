@@ -22,7 +22,7 @@ _LOOK = 0.2
 
 
 def view(
-    what: Annotated[
+    source: Annotated[
         Path,
         typer.Argument(
             metavar="JOURNAL|FLOW",
@@ -66,8 +66,7 @@ def view(
 
     For a journal, write one HTML file that needs no server: diagram, timeline, transcript, audio,
     and the YAML line of each decision. With --live, serve this page while the journal is written.
-    (To
-    see a session without a journal, start your agent with the environment variable
+    (To see a session without a journal, start your agent with the environment variable
     TURNFSM_VIEW=1.)
 
     For a flow, serve a page with diagram, table, proof, counterexamples and a simulator. It is
@@ -76,25 +75,25 @@ def view(
     Exit status 0: done, 2: bad input.
     """
     served = LiveSettings(host, port, token)
-    if _is_flow(what):
+    if _is_flow(source):
         if live or audio is not None or flow is not None:
             raise typer.BadParameter("of a flow; leave --live, --audio and --flow out")
-        _show_flow(str(what), output, served)
+        _show_flow(str(source), output, served)
         return
     if live:
         if audio is not None or output is not None:
             raise typer.BadParameter("--live serves a page; leave --audio and --output out")
-        _serve(what, flow, served)
+        _serve(source, flow, served)
         return
     from turnfsm.fsm.journal import read_journal
     from turnfsm.runtime.view.journal_page import journal_page
     from turnfsm.runtime.view.sound import read_sound
 
-    journal = read_journal(what)
-    governed = _flow(flow, journal.header.flow, what)
+    journal = read_journal(source)
+    governed = _flow(flow, journal.header.flow, source)
     sound = None if audio is None else read_sound(audio)
-    page = journal_page(journal, governed, sound, offset, f"{what.name}: {governed.name}")
-    out = output or what.with_suffix(".html")
+    page = journal_page(journal, governed, sound, offset, f"{source.name}: {governed.name}")
+    out = output or source.with_suffix(".html")
     write_file(out, page.encode())
     if output is None:
         print(out)
@@ -109,33 +108,33 @@ class LiveSettings:
     token: str | None
 
 
-def _serve(what: Path, flow: str | None, settings: LiveSettings) -> None:
+def _serve(source: Path, flow: str | None, settings: LiveSettings) -> None:
     """Follow journals until Ctrl-C."""
     from turnfsm.fsm.errors import TurnfsmError
     from turnfsm.runtime.view.follow import Folder
     from turnfsm.runtime.view.live import LiveView
 
-    if not what.exists():
-        raise TurnfsmError(f"{what}: no such file or folder; name a journal or a folder of them")
-    shown = LiveView(settings.host, settings.port, settings.token)
-    folder = Folder(what, shown.hub, lambda name: _flow(flow, name, what))
-    print(f"{shown.url} shows {what} as it grows; Ctrl-C ends it", flush=True)
+    if not source.exists():
+        raise TurnfsmError(f"{source}: no such file or folder; name a journal or a folder of them")
+    viewer = LiveView(settings.host, settings.port, settings.token)
+    folder = Folder(source, viewer.hub, lambda name: _flow(flow, name, source))
+    print(f"{viewer.url} shows {source} as it grows; Ctrl-C ends it", flush=True)
     try:
         while True:
-            for trouble in shown.in_server(folder.look):
+            for trouble in viewer.in_server(folder.look):
                 print(trouble, file=sys.stderr, flush=True)
             time.sleep(_LOOK)
     except KeyboardInterrupt:
         pass
     finally:
-        shown.close()
+        viewer.close()
 
 
-def _is_flow(what: Path) -> bool:
+def _is_flow(source: Path) -> bool:
     from turnfsm.fsm import shipped_flows
 
-    named = str(what) in shipped_flows() and not what.exists()
-    return what.suffix in (".yaml", ".yml") or named
+    named = str(source) in shipped_flows() and not source.exists()
+    return source.suffix in (".yaml", ".yml") or named
 
 
 def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:

@@ -89,7 +89,7 @@ class VirtualClock:
         functions before (`from time import time`), `datetime.now()`, and timeouts of `threading`
         keep real time.
         """
-        ours = {
+        virtual = {
             "time": self.time,
             "time_ns": self.time_ns,
             "monotonic": self.monotonic,
@@ -97,14 +97,14 @@ class VirtualClock:
             "perf_counter": self.monotonic,
             "perf_counter_ns": self.perf_counter_ns,
         }
-        theirs = {name: getattr(time, name) for name in ours}
+        real = {name: getattr(time, name) for name in virtual}
         bind_wall_clock()
         try:
-            for name, function in ours.items():
+            for name, function in virtual.items():
                 setattr(time, name, function)
             yield self
         finally:
-            for name, function in theirs.items():
+            for name, function in real.items():
                 setattr(time, name, function)
 
 

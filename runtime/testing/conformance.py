@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 Capability = Literal["voice", "pause"]
-"""What not every host has. ``voice``: it hears the user, also noises, and decides when a turn has
-ended. ``pause``: its output can pause and go on."""
+"""An ability that not every host has. ``voice``: it hears speech and noises, and ends turns.
+``pause``: its output can pause and resume."""
 
 LACKS: Mapping[Capability, str] = {
     "voice": "the host hears no voice",
@@ -37,7 +37,7 @@ LACKS: Mapping[Capability, str] = {
 }
 
 OTHERWISE = "I see."
-"""What the model says to words that it does not know."""
+"""The model's answer to an unknown message."""
 
 
 @attrs.frozen
@@ -45,9 +45,9 @@ class Tool:
     """A tool.
 
     Attributes:
-        seconds: How long it takes.
-        result: What it gives.
-        policy: What an interruption does to it; None: what the flow says.
+        seconds: Its duration.
+        result: Its result.
+        policy: Its policy at an interruption; None: that of the flow.
     """
 
     seconds: float
@@ -57,22 +57,22 @@ class Tool:
 
 @attrs.frozen
 class Talk:
-    """A conversation, and what must come of it on every host.
+    """A conversation, and its outcome on every host.
 
     Attributes:
-        user: What the user says, and when. A host without voice gets the words when they end.
+        user: The user's sounds. A host without voice gets the text at the end of each.
         states: The states that the flow enters, in order.
-        heard: What the user hears whole, in order.
-        cut: What the user does not hear to its end.
+        heard: The texts that the user hears to their end, in order.
+        cut: The texts that the user does not hear to their end.
         effects: The tools that run to their end, in order.
-        do: What the application does: `interrupt` and `say`.
-        answers: What the model answers to words of the user, or fails with.
-        results: What it says to results, each by a part of it.
+        do: The actions of the application: `interrupt` and `say`.
+        answers: The model's answers, or errors, by a part of the user's message.
+        results: The model's texts about results, by a part of the result.
         tools: By name.
         flow: The flow that governs the turns.
         timers: Seconds that replace those of the flow.
-        goes_on: The user goes on while the end of their turn is being decided.
-        seconds: How long it is played.
+        goes_on: The user continues during endpointing.
+        seconds: Its length.
     """
 
     user: tuple[Sound, ...]
@@ -91,17 +91,17 @@ class Talk:
 
     @property
     def needs(self) -> tuple[Capability, ...]:
-        """What the host must have."""
+        """The abilities that it needs."""
         voice = self.goes_on or any(sound.says is None for sound in self.user)
-        wanted = {"voice": voice, "pause": "paused" in self.states}
-        return tuple(one for one in LACKS if wanted[one])
+        needed = {"voice": voice, "pause": "paused" in self.states}
+        return tuple(capability for capability in LACKS if needed[capability])
 
     def answer(self, messages: Sequence[tuple[str, str]]) -> Answer:
-        """What the model gives when it is asked. Of what the user says, the last words count.
+        """The model's answer to a request. The last known part of the user's message counts.
 
         Args:
-            messages: Who has said what: `user`, `agent`, or anything else for results and
-                instructions.
+            messages: Speaker and text; the speaker is `user`, `agent`, or anything else for results
+                and instructions.
 
         Raises:
             Exception: The model is to fail.
@@ -115,8 +115,8 @@ class Talk:
         who, text = messages[-1]
         if who != "user":
             return Answer(" ".join(news) or OTHERWISE)
-        known = [words for words in self.answers if words in text]
-        answer = self.answers[max(known, key=text.rfind)] if known else Answer(OTHERWISE)
+        parts = [part for part in self.answers if part in text]
+        answer = self.answers[max(parts, key=text.rfind)] if parts else Answer(OTHERWISE)
         if isinstance(answer, Exception):
             raise answer.with_traceback(None)  # it is raised in each talk
         return answer
@@ -124,11 +124,11 @@ class Talk:
 
 @attrs.frozen
 class Played:
-    """What a host has made of a conversation.
+    """The outcome of a conversation on a host.
 
     Attributes:
-        journal: What the flow has decided, such as `conductor.turn.journal.read()`.
-        heard: All words that the user heard, in order.
+        journal: The flow's decisions, such as `conductor.turn.journal.read()`.
+        heard: All text that the user heard, in order.
         effects: The tools that have run to their end, in order.
     """
 
@@ -143,11 +143,11 @@ Play = Callable[[Talk], Played]
 
 @attrs.frozen
 class Judgement:
-    """How a host has played a conversation.
+    """Whether a host conforms in a conversation.
 
     Attributes:
         skipped: Why it was not played; empty if it was.
-        problems: What is not as it must be, in sentences.
+        problems: The differences from the expected outcome, as sentences.
     """
 
     skipped: str = ""
@@ -161,12 +161,12 @@ class Judgement:
 
 
 def judge(talk: Talk, play: Play, *, can: Collection[Capability] = ()) -> Judgement:
-    """Play a conversation on a host, and say what is wrong.
+    """Play a conversation on a host, and return the differences from its expected outcome.
 
     Args:
         talk: One of `TALKS`.
         play: Plays it.
-        can: What the host has. A conversation that needs more is skipped.
+        can: The abilities of the host. A conversation that needs more is skipped.
 
     Raises:
         TurnfsmError: There is no such capability.
@@ -180,9 +180,9 @@ def judge(talk: Talk, play: Play, *, can: Collection[Capability] = ()) -> Judgem
             judgement = judge(TALKS[name], play, can={"pause"})
             assert judgement, str(judgement)
     """
-    for one in can:
-        if one not in LACKS:
-            raise TurnfsmError(f"no capability {one!r}; {near(one, get_args(Capability))}")
+    for name in can:
+        if name not in LACKS:
+            raise TurnfsmError(f"no capability {name!r}; {near(name, get_args(Capability))}")
     lacks = [LACKS[need] for need in talk.needs if need not in can]
     if lacks:
         return Judgement(skipped="; ".join(lacks))
@@ -193,28 +193,28 @@ def _problems(talk: Talk, played: Played) -> list[str]:
     journal = played.journal
     taken = [e.verdict for e in journal.entries if isinstance(e.verdict, Taken)]
     states = tuple(v.dest for v in taken if v.dest != v.state)
-    found = []
+    problems = []
     if states != talk.states:
-        found.append(f"states: {' '.join(states)}; wanted: {' '.join(talk.states)}")
+        problems.append(f"states: {' '.join(states)}; wanted: {' '.join(talk.states)}")
     if (at := _missing(played.heard, talk.heard)) is not None:
-        found.append(f"heard: {played.heard!r}; wanted there, and then: {at!r}")
-    found += [f"heard to its end: {text!r}" for text in talk.cut if text.strip() in played.heard]
+        problems.append(f"heard: {played.heard!r}; wanted there, and then: {at!r}")
+    problems += [f"heard to its end: {text!r}" for text in talk.cut if text.strip() in played.heard]
     if tuple(played.effects) != talk.effects:
-        found.append(f"tools: {', '.join(played.effects)}; wanted: {', '.join(talk.effects)}")
-    found += broken_properties(journal, talk.flow, talk.timers)
+        problems.append(f"tools: {', '.join(played.effects)}; wanted: {', '.join(talk.effects)}")
+    problems += broken_properties(journal, talk.flow, talk.timers)
     if (differs := replay(journal, talk.flow)) is not None:
-        found.append(f"the journal does not replay: {differs}")
+        problems.append(f"the journal does not replay: {differs}")
     open_ = agenda_of(journal, rules_of(talk.flow)).open
-    found += [f"at the end nobody has delivered the {due.kind} {due.id}" for due in open_]
-    return found
+    problems += [f"at the end nobody has delivered the {due.kind} {due.id}" for due in open_]
+    return problems
 
 
-def _missing(heard: str, wanted: Sequence[str]) -> str | None:
-    """The first of these that is not heard behind the one before."""
+def _missing(heard: str, texts: Sequence[str]) -> str | None:
+    """The first text that is not heard after its predecessor."""
     at = 0
-    for text in wanted:
-        found = heard.find(text.strip(), at)
-        if found < 0:
+    for text in texts:
+        start = heard.find(text.strip(), at)
+        if start < 0:
             return text
-        at = found + len(text.strip())
+        at = start + len(text.strip())
     return None

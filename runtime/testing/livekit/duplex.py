@@ -22,8 +22,7 @@ __all__ = ["ScriptedDuplex"]
 class ScriptedDuplex(llm.DuplexModel):
     """A duplex model: it hears `user`, answers like `model`, and speaks with `voice`.
 
-    It is told nothing about interruptions and cannot be stopped. It replies to tool results
-    without being asked.
+    It does not learn of interruptions and cannot be stopped. It replies to tool results by itself.
 
     Args:
         user: The user.
@@ -111,7 +110,7 @@ class _Session(llm.DuplexSession[Any]):
 
     @property
     def chat_ctx(self) -> llm.ChatContext:
-        """What the model knows: what it has heard, said and been told."""
+        """The conversation on the model's side: speech that it heard, its own, and results."""
         return self._context.copy()
 
     @property
@@ -158,8 +157,8 @@ class _Session(llm.DuplexSession[Any]):
     def _take_turn(self) -> None:
         text, _ = self._ear.take()
         if text:
-            said = self._context.add_message(role="user", content=text)
-            heard = llm.InputTranscriptionCompleted(said.id, transcript=text, is_final=True)
+            message = self._context.add_message(role="user", content=text)
+            heard = llm.InputTranscriptionCompleted(message.id, transcript=text, is_final=True)
             self.emit("input_audio_transcription_completed", heard)
             self._begin(self._respond())
 
@@ -169,10 +168,10 @@ class _Session(llm.DuplexSession[Any]):
         task.add_done_callback(self._tasks.discard)
 
     async def _respond(self, instructions: str | None = None) -> None:
-        asked = self.chat_ctx
+        context = self.chat_ctx
         if instructions:
-            asked.add_message(role="developer", content=instructions)
-        request, reply = self._owner.answers.ask(asked, self.tools.flatten(), realtime=True)
+            context.add_message(role="developer", content=instructions)
+        request, reply = self._owner.answers.ask(context, self.tools.flatten(), realtime=True)
         await asyncio.sleep(reply.ttft)
         self._delegate(reply)
         if reply.text:
@@ -182,9 +181,9 @@ class _Session(llm.DuplexSession[Any]):
         self._owner.answers.tell(request)
 
     def _delegate(self, reply: Reply) -> None:
-        for made in reply.calls:
-            id, arguments = self._owner.answers.next_call_id(), json.dumps(dict(made.arguments))
-            call = llm.FunctionCall(call_id=id, name=made.name, arguments=arguments)
+        for scripted in reply.calls:
+            id, arguments = self._owner.answers.next_call_id(), json.dumps(dict(scripted.arguments))
+            call = llm.FunctionCall(call_id=id, name=scripted.name, arguments=arguments)
             self._context.insert(call)
             self.last = call
             self.emit("function_call", call)

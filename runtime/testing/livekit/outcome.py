@@ -63,7 +63,7 @@ class Outcome:
 
     Attributes:
         events: The timeline.
-        heard: What the user heard, without backchannels.
+        heard: The speech that the user heard, without backchannels.
         backchannels: The agent's backchannels that they heard.
         requests: The requests to the model.
         tools: The tool calls.

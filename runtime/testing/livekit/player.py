@@ -122,10 +122,10 @@ def _stage(script: Script) -> Stage:
 
 def _options(script: Script) -> dict[str, Any]:
     """The arguments of the session, by the names of `AgentSession`."""
-    known = set(inspect.signature(AgentSession.__init__).parameters) - _SCRIPTED
+    allowed = set(inspect.signature(AgentSession.__init__).parameters) - _SCRIPTED
     for name in script.session:
-        if name not in known:
-            remedy = _SAID_ELSEWHERE.get(name) or near(name, known)
+        if name not in allowed:
+            remedy = _OTHER_KEYS.get(name) or near(name, allowed)
             place = script.place("session", name)
             raise TurnfsmError(f"{place}: a session has no option {name!r}; {remedy}")
     options = dict(script.session)
@@ -139,7 +139,7 @@ def _options(script: Script) -> dict[str, Any]:
 
 
 _SCRIPTED = {"self", "stt", "vad", "llm", "tts", "loop", "userdata"}
-_SAID_ELSEWHERE = {
+_OTHER_KEYS = {
     **dict.fromkeys(("stt", "vad", "llm", "tts"), "it is scripted"),
     **dict.fromkeys(("userdata", "timers", "flow"), "it is a key of the scenario itself"),
 }
@@ -149,8 +149,8 @@ def _userdata(script: Script) -> Any:
     """Plain data is used as written; a text names a function that makes it."""
     if not isinstance(script.userdata, str):
         return copy.deepcopy(script.userdata)
-    made = _named(script, "userdata", script.userdata)
-    return made() if callable(made) else made
+    value = _named(script, "userdata", script.userdata)
+    return value() if callable(value) else value
 
 
 def _reply(answer: Answer) -> Reply:
@@ -197,31 +197,31 @@ def _speaking(check: Check, played: Played) -> str:
     return ""
 
 
-def _first_heard(words: str, stretches: Sequence[Heard]) -> float | None:
+def _first_heard(words: str, spans: Sequence[Heard]) -> float | None:
     """When the span of audio began that contains the start of these words; a pause may split
     them."""
-    found = " ".join(h.text for h in stretches).find(words)
-    if found < 0:
+    start = " ".join(h.text for h in spans).find(words)
+    if start < 0:
         return None
-    ends = accumulate(len(h.text) + 1 for h in stretches)
-    return next(h.start for h, end in zip(stretches, ends, strict=True) if found < end)
+    ends = accumulate(len(h.text) + 1 for h in spans)
+    return next(h.start for h, end in zip(spans, ends, strict=True) if start < end)
 
 
 def _refused(check: Check, played: Played) -> str:
-    return _asked(check, played, check.refused or "", Refused, "refused")
+    return _decided(check, played, check.refused or "", Refused, "refused")
 
 
 def _taken(check: Check, played: Played) -> str:
-    return _asked(check, played, check.taken or "", Taken, "taken")
+    return _decided(check, played, check.taken or "", Taken, "taken")
 
 
-def _asked(check: Check, played: Played, trigger: str, kind: type, word: str) -> str:
-    asked = [e for e in played.entries if e.trigger == trigger]
-    found = [e for e in asked if isinstance(e.verdict, kind)]
+def _decided(check: Check, played: Played, trigger: str, kind: type, word: str) -> str:
+    posted = [e for e in played.entries if e.trigger == trigger]
+    matching = [e for e in posted if isinstance(e.verdict, kind)]
     where = f" while {check.while_}" if check.while_ else ""
-    if any(check.while_ in (None, e.verdict.state) for e in found):
+    if any(check.while_ in (None, e.verdict.state) for e in matching):
         return ""
-    return f"{trigger} is not {word}{where}; it {_seen(asked)}"
+    return f"{trigger} is not {word}{where}; it {_seen(posted)}"
 
 
 def _seen(entries: list[Entry]) -> str:
@@ -249,8 +249,8 @@ def _tool(check: Check, played: Played) -> str:
     runs = [f"{run.start:.2f} s" for run in played.outcome.tools if run.name == check.tool]
     if len(runs) == check.times or (runs and check.times is None):
         return ""
-    wanted = "" if check.times is None else f", not {check.times} time(s)"
-    return f"the tool {check.tool} runs {len(runs)} time(s): {', '.join(runs) or 'never'}{wanted}"
+    expected = "" if check.times is None else f", not {check.times} time(s)"
+    return f"the tool {check.tool} runs {len(runs)} time(s): {', '.join(runs) or 'never'}{expected}"
 
 
 def _state(check: Check, played: Played) -> str:

@@ -32,7 +32,7 @@ class ScriptedRealtime(llm.RealtimeModel):
         voice: The durations of its sentences.
         turn_detection: It ends the user's turns itself, and any sound interrupts it. False: the
             session commits the turns.
-        auto_tool_reply: It replies to tool results without being asked.
+        auto_tool_reply: It replies to tool results by itself.
         with_audio: False: it answers in text.
         silence: Seconds of silence after which it ends a turn.
 
@@ -100,7 +100,7 @@ class ScriptedRealtime(llm.RealtimeModel):
 
 
 class Ear:
-    """The input buffer: what it has heard of each utterance since the last `take`."""
+    """The input buffer: the part of each utterance that was heard since the last `take`."""
 
     def __init__(self, user: ScriptedUser) -> None:
         self._user = user
@@ -122,10 +122,11 @@ class Ear:
         """Empty the buffer. Returns the text, and the delay of its transcript."""
         words, delays = [], [0.0]
         for code, (start, end) in self._heard.items():
-            said = self._user.utterance(code)
+            utterance = self._user.utterance(code)
             # The last frame may hold less than FRAME of the sound.
-            words.append(said.words_between(start, end if end < said.duration else inf))
-            delays.append(said.stt_delay or 0.0)
+            whole = end >= utterance.duration
+            words.append(utterance.words_between(start, inf if whole else end))
+            delays.append(utterance.stt_delay or 0.0)
         self.clear()
         return " ".join(filter(None, words)), max(delays)
 
@@ -158,17 +159,17 @@ class _Session(llm.RealtimeSession[Any]):
         """Add an item made by the server to its conversation, and report it."""
         previous = self._context.items[-1].id if self._context.items else None
         self._context.items.append(item)
-        shown = item.model_copy(update={"content": []}) if item.type == "message" else item
-        self.emit("remote_item_added", llm.RemoteItemAddedEvent(previous, shown))
+        reported = item.model_copy(update={"content": []}) if item.type == "message" else item
+        self.emit("remote_item_added", llm.RemoteItemAddedEvent(previous, reported))
 
     async def update_instructions(self, instructions: str) -> None:
         """Do nothing: the script does not depend on the instructions."""
 
     async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
         # The server's own items stay unchanged; LiveKit's copy of the current speech is empty.
-        known = {item.id: item for item in self._context.items}
-        self._context = llm.ChatContext([known.get(item.id, item) for item in chat_ctx.items])
-        news = [item for item in chat_ctx.items if item.id not in known]
+        own = {item.id: item for item in self._context.items}
+        self._context = llm.ChatContext([own.get(item.id, item) for item in chat_ctx.items])
+        news = [item for item in chat_ctx.items if item.id not in own]
         if self.capabilities.auto_tool_reply_generation and any(
             item.type == "function_call_output" for item in news
         ):
@@ -221,10 +222,10 @@ class _Session(llm.RealtimeSession[Any]):
         tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
         tools: NotGivenOr[list[llm.Tool]] = NOT_GIVEN,
     ) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        asked: asyncio.Future[llm.GenerationCreatedEvent] = asyncio.Future()
+        created: asyncio.Future[llm.GenerationCreatedEvent] = asyncio.Future()
         chosen = tool_choice if is_given(tool_choice) else self._tool_choice
-        self._respond(asked, instructions or None, may_call=chosen != "none")
-        return asked
+        self._respond(created, instructions or None, may_call=chosen != "none")
+        return created
 
     def interrupt(self) -> None:
         if self._response is not None:
@@ -249,13 +250,13 @@ class _Session(llm.RealtimeSession[Any]):
 
     def _respond(
         self,
-        asked: asyncio.Future[llm.GenerationCreatedEvent] | None = None,
+        created: asyncio.Future[llm.GenerationCreatedEvent] | None = None,
         instructions: str | None = None,
         may_call: bool = True,
     ) -> None:
         self.interrupt()
         self._count += 1
-        self._response = _Response(self._owner, self, f"response_{self._count}", asked)
+        self._response = _Response(self._owner, self, f"response_{self._count}", created)
         task = asyncio.create_task(self._response.run(instructions, may_call))
         self._response.task = task
         self._tasks.add(task)
@@ -273,14 +274,14 @@ class _Response:
         owner: ScriptedRealtime,
         session: _Session,
         id: str,
-        asked: asyncio.Future[llm.GenerationCreatedEvent] | None,
+        created: asyncio.Future[llm.GenerationCreatedEvent] | None,
     ) -> None:
-        self._owner, self._session, self._id, self._asked = owner, session, id, asked
+        self._owner, self._session, self._id, self._created_event = owner, session, id, created
         self._messages: aio.Chan[llm.MessageGeneration] = aio.Chan()
         self._functions: aio.Chan[llm.FunctionCall] = aio.Chan()
         self._open: list[aio.Chan[Any]] = [self._messages, self._functions]
-        if asked is not None:
-            asked.add_done_callback(self._withdrawn)
+        if created is not None:
+            created.add_done_callback(self._withdrawn)
 
     def cancel(self) -> None:
         """Stop generating. Already sent output stays."""
@@ -288,18 +289,18 @@ class _Response:
         if not self._begun:  # the task never runs
             self._close()
 
-    def _withdrawn(self, asked: asyncio.Future[llm.GenerationCreatedEvent]) -> None:
-        if asked.cancelled():
+    def _withdrawn(self, created: asyncio.Future[llm.GenerationCreatedEvent]) -> None:
+        if created.cancelled():
             self.cancel()
 
     async def run(self, instructions: str | None, may_call: bool) -> None:
         """Answer the session's current conversation."""
         self._begun = True
-        asked = self._session.chat_ctx
+        context = self._session.chat_ctx
         if instructions:
-            asked.add_message(role="developer", content=instructions)
+            context.add_message(role="developer", content=instructions)
         offered = self._session.tools.flatten()
-        request, reply = self._owner.answers.ask(asked, offered, realtime=True, may_call=may_call)
+        request, reply = self._owner.answers.ask(context, offered, realtime=True, may_call=may_call)
         begun = time.time()
         try:
             await asyncio.sleep(reply.ttft)
@@ -316,12 +317,12 @@ class _Response:
         event = llm.GenerationCreatedEvent(
             message_stream=self._messages,
             function_stream=self._functions,
-            user_initiated=self._asked is not None,
+            user_initiated=self._created_event is not None,
             response_id=self._id,
         )
         self._session.emit("generation_created", event)
-        if self._asked is not None and not self._asked.done():
-            self._asked.set_result(event)
+        if self._created_event is not None and not self._created_event.done():
+            self._created_event.set_result(event)
 
     async def _say(self, reply: Reply) -> None:
         text, audio = aio.Chan[str](), aio.Chan[rtc.AudioFrame]()
@@ -364,8 +365,8 @@ class _Response:
     def _close(self) -> None:
         for channel in self._open:
             channel.close()
-        if self._asked is not None and not self._asked.done():
-            self._asked.set_exception(llm.RealtimeError("the response was cancelled"))
+        if self._created_event is not None and not self._created_event.done():
+            self._created_event.set_exception(llm.RealtimeError("the response was cancelled"))
 
     def _metrics(self, begun: float, cancelled: bool) -> RealtimeModelMetrics:
         return RealtimeModelMetrics(

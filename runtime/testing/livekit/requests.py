@@ -169,12 +169,12 @@ def request_problems(
 
 
 def _left_out(chat_ctx: llm.ChatContext, entries: Sequence[RequestEntry]) -> Iterator[str]:
-    shown = [(entry.kind, entry.id) for entry in entries]
+    unmatched = [(entry.kind, entry.id) for entry in entries]
     for entry in realtime_request(chat_ctx):
         if entry.kind not in ("call", "result"):
             continue
-        if (entry.kind, entry.id) in shown:
-            shown.remove((entry.kind, entry.id))
+        if (entry.kind, entry.id) in unmatched:
+            unmatched.remove((entry.kind, entry.id))
         else:
             yield f"the request leaves out {entry}"
 
@@ -222,8 +222,8 @@ def _openai(messages: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
         if "content" in message:
             yield RequestEntry(_role(message["role"]), _texts(message["content"]))
         for call in message.get("tool_calls", ()):
-            made = call["function"]
-            yield RequestEntry("call", _arguments(made["arguments"]), call["id"], made["name"])
+            named = call["function"]
+            yield RequestEntry("call", _arguments(named["arguments"]), call["id"], named["name"])
 
 
 def _responses(items: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
@@ -271,8 +271,8 @@ def _aws(messages: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
 def _mistral(entries: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
     for entry in entries:
         if entry["type"] == "function.call":
-            made = _arguments(entry["arguments"])
-            yield RequestEntry("call", made, entry["tool_call_id"], entry["name"])
+            arguments = _arguments(entry["arguments"])
+            yield RequestEntry("call", arguments, entry["tool_call_id"], entry["name"])
         elif entry["type"] == "function.result":
             yield RequestEntry("result", entry["result"], entry["tool_call_id"])
         else:

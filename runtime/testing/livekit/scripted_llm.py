@@ -111,10 +111,10 @@ class ScriptedLLM(llm.LLM[Any]):
     shows the message but not the call.
 
     Args:
-        on_user: The rules for what the user says.
+        on_user: The rules for messages of the user.
         on_tool: The rules for tool results.
         on_update: The rules for updates of a running tool (``ctx.update()``). Without a rule an
-            update is answered like a result. A `Stage` tells the model which outputs are updates.
+            update is answered like a result. A `Stage` marks the outputs that are updates.
         otherwise: The answer if no rule matches.
         believes: False: it does not repeat calls.
         retries: It also repeats a call whose output has this text.

@@ -50,7 +50,7 @@ class Stage:
         session_class: `TurnSession`, `AgentSession`, or a subclass or `partial` of one. Arguments
             of a `partial` are kept. It is an error to give the stage a different value for one of
             them.
-        user: What the user says and when; silent by default.
+        user: The user's sounds; silent by default.
         llm: The model. A `ScriptedRealtime` needs no STT, and no VAD if it detects turns itself; it
             hears ``user``, and it and `say()` speak with ``tts``.
         tts: The voice: durations of sentences, and failures.

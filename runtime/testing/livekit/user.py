@@ -68,7 +68,7 @@ def spoken_between(text: str, duration: float, start: float, end: float) -> str:
 
 
 class ScriptedUser:
-    """What the user says and when. Times are seconds from the start of the stage.
+    """The user's sounds. Times are seconds from the start of the stage.
 
     Example:
         >>> from turnfsm.testing import ScriptedUser

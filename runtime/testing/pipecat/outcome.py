@@ -79,17 +79,17 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """All words that were heard."""
+        """All text that was heard."""
         return " ".join(word.text for word in self.words if word.text)
 
     def saying(self, text: str) -> tuple[Heard, ...]:
         """Each time that the user heard these words in sequence, perhaps with a pause."""
-        wanted = text.split()
+        sought = text.split()
         words = [word for word in self.words if word.text]
         found = []
-        for place in range(len(words) - len(wanted) + 1):
-            part = words[place : place + len(wanted)]
-            if [word.text for word in part] == wanted:
+        for place in range(len(words) - len(sought) + 1):
+            part = words[place : place + len(sought)]
+            if [word.text for word in part] == sought:
                 found.append(Heard(part[0].start, part[-1].end, text))
         return tuple(found)
 

@@ -125,7 +125,7 @@ class Stage:
         self.notes: list[TimelineEntry] = []
         self.tools: list[ToolRun] = []
         self.voice: list[Heard] = []
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
         self.states: list[str] = []
         self.orphans: tuple[str, ...] = ()
         self.began = 0.0
@@ -181,7 +181,7 @@ class Stage:
         return Outcome(
             _since(began, self.speaker.played),
             tuple(self.voice),
-            tuple(self.asked),
+            tuple(self.requests),
             tuple(self.tools),
             [dict(message) for message in self.context.messages],
             tuple(self.errors),
@@ -221,8 +221,8 @@ class Stage:
         playing.cancel()
         await self.worker.cancel()
         await running
-        own = (asyncio.current_task(), playing)
-        self.orphans = tuple(task.get_name() for task in asyncio.all_tasks() if task not in own)
+        ours = (asyncio.current_task(), playing)
+        self.orphans = tuple(task.get_name() for task in asyncio.all_tasks() if task not in ours)
 
     def _pipeline(self) -> Pipeline:
         governor = self.governor
@@ -243,13 +243,13 @@ class Stage:
                 governor.register_function(self.model, name, handler, **tool.options)
             else:
                 self.model.register_function(name, handler, **tool.options)
-        before = [self.microphone, pair.user(), self.model, self.tts]
-        parts = self._around([*before, self.speaker, pair.assistant()])
+        inputs = [self.microphone, pair.user(), self.model, self.tts]
+        parts = self._around([*inputs, self.speaker, pair.assistant()])
         return Pipeline(governor.processors(parts) if governor is not None else parts)
 
     def _ask(self, messages: Messages) -> None:
-        self.asked.append(Request(self.now, messages))
-        self.note("model", f"is asked, {len(messages)} messages")
+        self.requests.append(Request(self.now, messages))
+        self.note("model", f"gets a request of {len(messages)} messages")
 
     def _note_state(self) -> None:
         if self.governor is not None and self.states[-1:] != [self.governor.turn.state]:
@@ -285,4 +285,4 @@ class Stage:
 
 
 def _since(began: float, heard: Iterable[Heard]) -> tuple[Heard, ...]:
-    return tuple(Heard(one.start - began, one.end - began, one.text) for one in heard)
+    return tuple(Heard(span.start - began, span.end - began, span.text) for span in heard)
