@@ -45,9 +45,9 @@ class GovernedActivity(ProducingActivity):
     _conductor: Conductor
     _probing = False
     _ending: Any = None
-    """The turn that LiveKit ends, until it has created the task that answers it."""
+    """The turn that LiveKit ends, until the task that answers it exists."""
     _answer_task: asyncio.Task[Any] | None = None
-    """The task that answers it; None if there is none."""
+    """The task that answers that turn, or None."""
 
     # -- the floor
 
@@ -67,7 +67,7 @@ class GovernedActivity(ProducingActivity):
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         governed = govern(speech, self._conductor)
         if governed.interrupted and governed.steps_over:
-            return  # a late reply of LiveKit to a result; its turn is over
+            return  # LiveKit's late reply to a result whose turn is over
         if force and self.left:
             speech.interrupt(force=True)  # the agent was replaced during the call
             return
@@ -77,7 +77,7 @@ class GovernedActivity(ProducingActivity):
             self._conductor.speech.finished(governed, failed=governed.failed)
 
     def wait_again(self, speech: SpeechHandle) -> None:
-        """The speech that holds the floor releases it, and waits behind those that wait already."""
+        """The speech that holds the floor releases it, and waits behind the queued ones."""
         priority = SpeechHandle.SPEECH_PRIORITY_NORMAL
         AgentActivity._schedule_speech(self, speech, priority, force=True)
         self._current_speech = None
@@ -86,8 +86,8 @@ class GovernedActivity(ProducingActivity):
 
     def on_preemptive_generation(self, info: Any) -> None:
         if self._conductor.commits.may_speculate(partial(self._speculate_again, info)):
-            words = self._conductor.turns.with_deferred(info.new_transcript)
-            super().on_preemptive_generation(replace(info, new_transcript=words))
+            text = self._conductor.turns.with_deferred(info.new_transcript)
+            super().on_preemptive_generation(replace(info, new_transcript=text))
         elif not self._conductor.turns.reply_due:  # otherwise it answers a committed turn
             self._cancel_preemptive_generation()
 
@@ -117,8 +117,8 @@ class GovernedActivity(ProducingActivity):
             options["max_delay"] = times(pace, options["max_delay"])
         return options
 
-    # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
-    # it asks whether the output can pause once they have let the interruption through
+    # -- barge-in: LiveKit's gates come first (echo warm-up, min_words, server-side turn
+    # detection); if they pass, LiveKit asks whether the output can pause
 
     def _interrupt_by_audio_activity(self) -> None:
         self._probing = True
@@ -134,8 +134,8 @@ class GovernedActivity(ProducingActivity):
             raise _GatesPassed
         return False  # the flow decides on a pause; LiveKit never pauses by itself
 
-    # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it creates the
-    # task that answers the turn once they have let the commit through
+    # -- the end of a turn: LiveKit's gates come first (too few words, a backchannel); if they
+    # pass, LiveKit creates the task that answers the turn
 
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
@@ -144,9 +144,9 @@ class GovernedActivity(ProducingActivity):
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
             if not self._empty_transcript(info):
-                if self._voice_has_come:
+                if self._transcribed:
                     self.turn_decided()
-                self._conductor.commits.defer_to_next_agent(self.label, info, self._voice_has_come)
+                self._conductor.commits.defer_to_next_agent(self.label, info, self._transcribed)
             self._cancel_preemptive_generation()
             return True
         deferred = self._conductor.turns.is_deferred(info)
@@ -155,7 +155,7 @@ class GovernedActivity(ProducingActivity):
         except _CommitRefused:
             if not self._empty_transcript(info):  # otherwise it answers another message
                 self._cancel_preemptive_generation()
-                if not deferred and self._voice_has_come:
+                if not deferred and self._transcribed:
                     self.turn_decided()
             return True
         if not (committed or deferred or self.stt is None):
@@ -174,12 +174,12 @@ class GovernedActivity(ProducingActivity):
         finally:
             self._ending = None
 
-    # LiveKit drops a committed turn if it finds, before or after the agent's hook, that a handoff
-    # has begun. When the session closes, it checks only after the agent has stopped speaking.
+    # LiveKit drops a committed turn if a handoff has begun before or after the agent's hook. When
+    # the session closes, it checks only after the agent has stopped speaking.
 
     @property
     def _scheduling_paused(self) -> bool:
-        return self._turn_sees("_scheduling_paused")
+        return self._sees_handoff("_scheduling_paused")
 
     @_scheduling_paused.setter
     def _scheduling_paused(self, paused: bool) -> None:
@@ -187,13 +187,13 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def _new_turns_blocked(self) -> bool:
-        return self._turn_sees("_new_turns_blocked") or self._conductor.closing
+        return self._sees_handoff("_new_turns_blocked") or self._conductor.closing
 
     @_new_turns_blocked.setter
     def _new_turns_blocked(self, blocked: bool) -> None:
         self.__dict__["_new_turns_blocked"] = blocked
 
-    def _turn_sees(self, name: str) -> bool:
+    def _sees_handoff(self, name: str) -> bool:
         handoff: bool = self.__dict__[name]
         if handoff:
             self._conductor.commits.handoff_seen(asyncio.current_task())
@@ -205,16 +205,16 @@ class GovernedActivity(ProducingActivity):
         info, self._ending = self._ending, None
         if not (info.skip_reply or self._may_answer(info)):
             coro.close()
-            info.user_turn_span_adopted = False  # no task ends it
+            info.user_turn_span_adopted = False  # no task ends the span
             raise _CommitRefused
-        hook = self._until_given_up(coro, "on_user_turn_completed")
+        hook = self._until_limit(coro, "on_user_turn_completed")
         self._answer_task = super()._create_speech_task(hook, **how)
         return self._answer_task
 
     def _may_answer(self, info: Any) -> bool:
         if self._rt_turn_detection_enabled:
             return True  # the model answers by itself
-        if not self._take_out_what_the_agent_cut_into(info):
+        if not self._remove_answered_text(info):
             return False
         may = self._conductor.commits.may_commit(
             self.label, info, empty_transcript=self._empty_transcript(info)
@@ -229,9 +229,8 @@ class GovernedActivity(ProducingActivity):
         return recognises and not info.new_transcript
 
     @property
-    def _voice_has_come(self) -> bool:
-        # A realtime model gets the last speech with the turn; its transcript comes after the
-        # commit.
+    def _transcribed(self) -> bool:
+        # A realtime model gets the last speech with the turn, and its transcript later.
         return self._conductor.utterance.ask("turn_transcribed") or self.commits_audio
 
     @property
@@ -284,16 +283,16 @@ class GovernedActivity(ProducingActivity):
         spared = [*(blocked_tasks or ()), *self._released_tasks()]
         await super()._pause_scheduling_task(blocked_tasks=spared)
         if blocked_tasks is None and self.__dict__["_new_turns_blocked"]:
-            # The agent is being replaced. A transcript awaited now need not be awaited once the
-            # next agent has the STT or the realtime session.
+            # The agent is being replaced. Once the next agent has the STT or the realtime session,
+            # this one need not wait for a transcript.
             await self._calls_or_close()
 
     @contextlib.asynccontextmanager
     async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:
         blocked, speech = slot["blocked_tasks"], slot["speech_handle"]
         if self._entering in blocked:
-            # The context belongs to the speech whose tool has handed over to this agent. That
-            # speech is over, and its interruption must not end what this agent does.
+            # The context belongs to the speech whose tool handed over to this agent. That speech
+            # is over, and its interruption must not end this agent's work.
             speech = None
         if speech is not None and speech.interrupted:
             raise RuntimeError("the speech that awaited the inline task is interrupted")
@@ -309,12 +308,12 @@ class GovernedActivity(ProducingActivity):
             if speech is not None:
                 speech.hold(False)
             self._blocked = [task for task in self._blocked if task not in blocked]
-            self._task_over()
+            self._end_active_task()
             cast(Any, self.session).agent_phase_changed()
 
-    def _task_over(self) -> None:
-        # LiveKit's close waits until the active task has handed back. A task whose tool was
-        # cancelled never does.
+    def _end_active_task(self) -> None:
+        # LiveKit's close waits until the active task has handed back, which never happens if its
+        # tool was cancelled.
         active = self.session._activity
         task = active.agent if active is not None else None
         if isinstance(task, AgentTask) and self._returns_to(task) is self.agent:
@@ -326,10 +325,10 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def settled(self) -> bool:
-        """This agent is active, its `on_enter` has returned, and it hands over to nobody."""
+        """This agent is active, its `on_enter` has returned, and no handoff is running."""
         task = self.agent if isinstance(self.agent, AgentTask) else None
         over = task is not None and AgentTask.done(task) and self._returns_to(task) is not None
-        # After the session's `drain` its speeches are paused for good, and nothing follows.
+        # After the session's `drain` its speeches are paused for good.
         return not (self.entering or self.leaving or over)
 
     @property
@@ -355,7 +354,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
-    activity._conductor, activity._said, activity._followed = conductor, [], set()
+    activity._conductor, activity._messages, activity._followed = conductor, [], set()
     activity._running, activity._blocked = [], []
     if not conductor.turn.flow.triggers.keys().isdisjoint(VERDICTS):
         activity.take_detector()

@@ -1,4 +1,4 @@
-"""The outputs that a model gets for its calls: results as they arrive, or "still running"."""
+"""A model's call outputs: results as they arrive, or "still running"."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ class AnsweringActivity(OutputActivity):
             await sync.tell(results)
 
     def _overtaken(self, speech: SpeechHandle) -> list[llm.FunctionCallOutput]:
-        """The pending results, if something was said after one of them.
+        """The pending results, if a message follows one of them.
 
-        A model answers the last item, and results stand right after their calls.
+        A model answers the last item, and results are right after their calls.
         """
         due = self._conductor.tools.undelivered_of(speech.id, _results_of(speech))
         items = (*conversation_of(self).items, *speech.chat_items)
-        its = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
-        overtaken = self._sync is not None and self._sync.spoken_behind(its)
-        return list(its.values()) if overtaken else []
+        results = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
+        overtaken = self._sync is not None and self._sync.spoken_behind(results)
+        return list(results.values()) if overtaken else []
 
     def _has_undelivered_results(self, step: SpeechHandle) -> bool:
         return bool(self._conductor.tools.with_results(_results_of(step)))
@@ -82,18 +82,18 @@ class AnsweringActivity(OutputActivity):
         """Add an output to the conversation for a call that was answered and then cancelled."""
         conversation = conversation_of(self)
         calls = (item for item in conversation.items if item.type == "function_call")
-        made = next((item for item in calls if item.call_id == call), None)
-        if made is None or self.session._is_closing():
+        original = next((item for item in calls if item.call_id == call), None)
+        if original is None or self.session._is_closing():
             return
-        again, output = cancelled_pair(made, text)
-        wanted = report_result(self.session, made, output)
-        conversation.insert([again, output])
-        self.session.history.insert([again, output])
+        copy, output = cancelled_pair(original, text)
+        wanted = report_result(self.session, original, output)
+        conversation.insert([copy, output])
+        self.session.history.insert([copy, output])
         self._conductor.tools.late_result(Result(call, not wanted))
         self.tell([output])
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Answer calls that continue in the background with an output that says so."""
+        """Answer calls that continue in the background with "still running"."""
         if calls:
             answer = self._answer(calls, self._answerer)
             self._answerer = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
@@ -131,10 +131,10 @@ def _results_of(speech: SpeechHandle) -> frozenset[str]:
 
 
 async def let_tools_end() -> None:
-    """Give tools time to end whose wait was ended by the interruption.
+    """Let tools end whose wait was ended by the interruption.
 
-    LiveKit gives no signal for this. A tool that continues does not say so. The output of a tool
-    that ends passes through several tasks, with no event before `_item_added`.
+    LiveKit gives no signal for this: a tool may continue, and the output of one that ends passes
+    through several tasks before `_item_added`.
     """
     for _ in range(WAKE_CYCLES):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""An agent that takes over: the items that its conversation lacks, and its first speech."""
+"""An agent that takes over: the items missing in its conversation, and its first speech."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["ArrivingActivity", "frames_of", "results_when_copied"]
 logger = logging.getLogger("turnfsm")
 
 VOICE = 0.3
-"""Seconds within which a VAD detects that the user speaks. There is no signal before that."""
+"""Seconds within which a VAD detects speech. There is no earlier signal."""
 
 
 class ArrivingActivity(LeavingActivity):
     """The activity of an agent that takes over from another one.
 
     The application copies the conversation before the handoff, or in the tool that hands over.
-    Calls that end later are missing in this copy, and the new agent would make them again. So they
+    Calls that end later are missing in this copy, and the new agent would repeat them. So they
     are added when it starts.
     """
 
@@ -40,12 +40,12 @@ class ArrivingActivity(LeavingActivity):
         # A realtime model gets its conversation here.
         if not self._has_started:
             self._has_started = True
-            conversation_of(self).insert(list(self._find_what_came_since()))
+            conversation_of(self).insert(list(self._items_to_add()))
         model = getattr(how.get("reuse_resources"), "rt_session", None)
         if model is not None and self._rt_turn_detection_enabled:
             # LiveKit interrupts the model here, although it may be about to answer.
             self._conductor.realtime.answer_skipped(model.update_chat_ctx.unanswered())
-        # The previous agent has heard them, and they have no answer yet.
+        # The previous agent has heard these messages, and they have no answer yet.
         skipped = self._conductor.log.agenda.unclaimed
         recognised = [self.session.history.get_by_id(id) for id in skipped]
         conversation = conversation_of(self)
@@ -55,11 +55,11 @@ class ArrivingActivity(LeavingActivity):
         await super()._start_session(**how)
         if model is not None and self.commits_audio and self._conductor.turns.deferred is not None:
             self.decide_within(VOICE)  # the user may still speak
-        known = {item.id for item in conversation.items}
-        if lost := [] if model is not None else [id for id in skipped if id not in known]:
+        present = {item.id for item in conversation.items}
+        if lost := [] if model is not None else [id for id in skipped if id not in present]:
             self._conductor.realtime.forgotten(lost)
             logger.warning(
-                "%s took over before a transcript arrived; what the user said gets no answer",
+                "%s took over before a transcript arrived; the user's message gets no answer",
                 self.label,
             )
 
@@ -76,13 +76,13 @@ class ArrivingActivity(LeavingActivity):
         self, text: str, *, interruptible: bool = True, sound: Sound | None = None
     ) -> GovernedHandle:
         """Say a fixed text, or play a sound, that is no answer to the user."""
-        said = self.say(
+        speech = self.say(
             text,
             audio=NOT_GIVEN if sound is None else frames_of(sound),
             allow_interruptions=NOT_GIVEN if interruptible else False,
             add_to_chat_ctx=sound is None,
         )
-        return govern(said, self._conductor)
+        return govern(speech, self._conductor)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._entering:
@@ -91,7 +91,7 @@ class ArrivingActivity(LeavingActivity):
 
     @property
     def may_greet(self) -> bool:
-        """Its `on_enter` has said nothing yet, and may do so."""
+        """Its `on_enter` may still speak, and has not yet."""
         entering = self._entering
         return entering is None or not (entering.done() or self._greeting is not None)
 
@@ -101,10 +101,10 @@ class ArrivingActivity(LeavingActivity):
         greeting = self._greeting
         return greeting is not None and not greeting.done() and not self._silent
 
-    def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
-        # It gets the calls that it would make again: those that belong to user messages in its
-        # conversation, of tools that it has. It also gets those whose results it must deliver. A
-        # reply after such a result may already have delivered it.
+    def _items_to_add(self) -> Iterator[llm.ChatItem]:
+        # The calls that it would repeat: those for user messages in its conversation, of tools that
+        # it has. Also the calls whose results it must deliver, and the replies after these, which
+        # may have delivered them.
         if not self.session.history.items:
             return  # the first agent: finding its tools would take longer than all the rest
         held = {item.id for item in conversation_of(self).items}
@@ -113,16 +113,16 @@ class ArrivingActivity(LeavingActivity):
         unanswered = self._conductor.log.agenda.unclaimed
         calls: dict[str, llm.FunctionCall] = {}
         shown = False
-        for item in _as_they_came(self.session.history, conversation_of(self)):
+        for item in _chronological(self.session.history, conversation_of(self)):
             if item.type == "message" and item.role == "user":
-                if item.id not in unanswered:  # these are unanswered
+                if item.id not in unanswered:  # answered messages only
                     asked, shown = item.id, False
             elif item.type == "message" and shown and item.id not in held:
                 yield item
             elif item.type == "function_call":
                 first = _first_of_pair(item.call_id)
-                known = asked in held or item.id in held or first in calls
-                if first in due or (known and item.name in tools):
+                relevant = asked in held or item.id in held or first in calls
+                if first in due or (relevant and item.name in tools):
                     calls[item.call_id] = item
             elif (
                 item.type == "function_call_output"
@@ -132,21 +132,21 @@ class ArrivingActivity(LeavingActivity):
                 shown = True
                 yield from (call, item) if call.id not in held else (item,)
             elif item.type == "function_call_output" and LIVEKIT_COPIES:
-                shown |= item.id in held  # what was said of it came after LiveKit's copy
+                shown |= item.id in held  # the reply to it came after LiveKit's copy
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied
 
 
-def _as_they_came(history: llm.ChatContext, copy: llm.ChatContext) -> list[llm.ChatItem]:
+def _chronological(history: llm.ChatContext, copy: llm.ChatContext) -> list[llm.ChatItem]:
     """The items of the history in chronological order.
 
     With a realtime model a user message enters the history with its transcript, perhaps after the
-    calls that it asked for. LiveKit adds an empty message to the agent's conversation when the
+    resulting calls. LiveKit adds an empty message to the agent's conversation when the
     model has heard the user.
     """
-    came = {item.id: item.created_at for item in copy.items}
-    return sorted(history.items, key=lambda i: min(i.created_at, came.get(i.id, i.created_at)))
+    copied = {item.id: item.created_at for item in copy.items}
+    return sorted(history.items, key=lambda i: min(i.created_at, copied.get(i.id, i.created_at)))
 
 
 def _first_of_pair(call: str) -> str:

@@ -1,4 +1,4 @@
-"""The close of a session: what it waits for, and for how long."""
+"""The close of a session, which waits for calls and hooks within limits."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["ClosingSession"]
 logger = logging.getLogger("turnfsm")
 
 GIVEN_UP = 5.0
-"""Seconds that a close may still take after the application has cancelled it. There is no signal
-how long the event loop still runs."""
+"""Seconds that a close may still take after the application has cancelled it. Nothing signals
+when the event loop ends."""
 
 
 class Lifecycle(Protocol):
@@ -45,7 +45,7 @@ class Lifecycle(Protocol):
 
 
 class ClosingSession(AgentSession[Userdata_T]):
-    """An `AgentSession` whose close waits for calls and hooks, and not for ever."""
+    """An `AgentSession` whose close waits for calls and hooks within limits."""
 
     _conductor: Conductor
     _life: Lifecycle
@@ -102,7 +102,7 @@ class ClosingSession(AgentSession[Userdata_T]):
         try:
             async with limit:
                 await super()._teardown_activity(**how)
-                await self._calls_left_behind()
+                await self._end_left_behind()
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -117,16 +117,15 @@ class ClosingSession(AgentSession[Userdata_T]):
         """A handoff stops waiting for this call, which continues. The close waits for it."""
         self._left_behind = {*self._left_behind, call}
 
-    async def _calls_left_behind(self) -> None:
+    async def _end_left_behind(self) -> None:
         """Wait for the calls that handoffs stopped waiting for."""
-        left = {call for call in self._left_behind if call is not asyncio.current_task()}
-        if left:
-            await asyncio.wait(left, timeout=self.timers["drain_limit"])
-            await aio.cancel_and_wait(*left)
+        running = {call for call in self._left_behind if call is not asyncio.current_task()}
+        if running:
+            await asyncio.wait(running, timeout=self.timers["drain_limit"])
+            await aio.cancel_and_wait(*running)
 
     def agent_left(self) -> None:
-        """The active agent was closed. When the session closes, only the session's own toolsets
-        remain."""
+        """The active agent was closed. In a close only the session's own toolsets remain."""
         if self._tearing_down is None or isinstance(self.current_agent, AgentTask):
             return
         if self._toolsets_reported is None:
@@ -135,7 +134,7 @@ class ClosingSession(AgentSession[Userdata_T]):
             self._tearing_down.reschedule(asyncio.get_running_loop().time() + limit)
 
     async def _report_toolsets(self) -> None:
-        """Report that the close waits for the session's own toolsets, until it does not."""
+        """Report while the close waits for the session's own toolsets."""
         turn, wait = self._conductor.turn, LongWait(self._conductor.host.publish_wait)
         since, every = turn.now, self.timers.get("report_after", NEVER)
         try:
@@ -146,13 +145,13 @@ class ClosingSession(AgentSession[Userdata_T]):
             wait.over(turn.now)
 
     async def _close_the_rest(self) -> None:
-        # A tool can await a task that the application has replaced with another agent.
+        # A tool may await a task that the application has replaced with another agent.
         tasks, self.inline_tasks = self.inline_tasks, WeakKeyDictionary()
         awaited: list[Any] = [task for task in tasks if isinstance(task, AgentTask)]
         awaited = [task for task in awaited if not AgentTask.done(task)]
         for task in awaited:
             AgentTask.cancel(task)
-        for task in awaited:  # its tool closes the agent first, which waits for no call of its own
+        for task in awaited:  # its tool closes the agent first, without waiting for its own call
             await task._AgentTask__inactive_ev.wait()
         # After a close during a handoff an agent may still be listening.
         for activity in tuple(self.__dict__.pop("_adopted", ())):

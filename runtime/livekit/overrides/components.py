@@ -50,12 +50,12 @@ def failure_of(error: Any) -> ComponentFailed | None:
     )
 
 
-def _tells(component: object) -> bool:
+def _emits(component: object) -> bool:
     return isinstance(component, EventEmitter)
 
 
 def vad_failure(vad: VAD, raised: BaseException) -> ComponentFailed:
-    """The VAD has raised. LiveKit only logs that, and detects no more speech."""
+    """The VAD has raised an error. LiveKit only logs it, and detects no more speech."""
     kind, error = type(vad), type(raised).__name__
     label = f"{kind.__module__}.{kind.__qualname__}"
     return ComponentFailed("vad", label, error, recoverable=False, message=str(raised))
@@ -71,7 +71,7 @@ def follow_fallbacks(
     stt: Any, llm: Any, tts: Any, record: Callable[[ComponentSwitched], None]
 ) -> Callable[[], None]:
     """Report when a fallback adapter stops using a component, or uses it again. Returns a function
-    that stops it."""
+    that stops the reports."""
 
     def switched(part: ComponentPart, field: str) -> Callable[[Any], None]:
         def on_event(event: Any) -> None:
@@ -80,14 +80,14 @@ def follow_fallbacks(
 
         return on_event
 
-    known = (
+    events = (
         (stt, "stt_availability_changed", switched("stt", "stt")),
         (llm, "llm_availability_changed", switched("llm", "llm")),
         (llm, "realtime_availability_changed", switched("realtime", "realtime_model")),
         (tts, "tts_availability_changed", switched("tts", "tts")),
     )
     followed = [
-        (component, name, on_event) for component, name, on_event in known if _tells(component)
+        (component, name, on_event) for component, name, on_event in events if _emits(component)
     ]
     for component, name, on_event in followed:
         component.on(name, on_event)

@@ -1,4 +1,4 @@
-"""Keeps a realtime model's conversation right: each result once, next to its call; no unheard
+"""Keeps a realtime model's conversation correct: each result once, next to its call; no unheard
 text."""
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .generations import Generations
 __all__ = ["Asker", "ChatContextSync", "part_of", "results_in"]
 
 _TOOLS: Mapping[str, Part] = {"function_call": "call", "function_call_output": "result"}
-_SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
+_ROLES: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
 
 
 def part_of(item: llm.ChatItem) -> Part:
     """The kind of a LiveKit item."""
     if item.type == "message":
-        return _SAID_BY.get(item.role, "instruction")
+        return _ROLES.get(item.role, "instruction")
     return _TOOLS.get(item.type, "other")
 
 
@@ -41,13 +41,13 @@ class Asker(Protocol):
         """The speech of the current task answers messages that the model has heard."""
 
     def about_to_ask(self, instructions: Any) -> Any:
-        """The model is about to be asked. Returns the instructions for it."""
+        """The model is about to be asked. Returns its instructions."""
 
 
 class ChatContextSync:
     """Replaces `update_chat_ctx` and `generate_reply` of a realtime session.
 
-    The model's conversation is made as `turnfsm.fsm.agenda.wanted` says. LiveKit would append
+    `turnfsm.fsm.agenda.wanted` decides the model's conversation. LiveKit would append
     results at the end, after later messages, and would remove user messages without a transcript.
 
     Args:
@@ -71,14 +71,14 @@ class ChatContextSync:
         self._known: set[str] = set()
         """The user's messages that the model was sent, or has heard and reported."""
         self._unheard: set[str] = set()
-        self._ours: dict[str, str] = {}
-        self._theirs: dict[str, str] = {}
-        self._sending = asyncio.Lock()  # otherwise items that are being sent would be sent twice
+        self._session_ids: dict[str, str] = {}
+        self._model_ids: dict[str, str] = {}
+        self._sending = asyncio.Lock()  # otherwise items could be sent twice
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         copied = {item.id for item in self._model.chat_ctx.items}
         async with self._sending:
-            await self._hold(chat_ctx, copied)
+            await self._synchronise(chat_ctx, copied)
 
     def generate_reply(self, **how: Any) -> asyncio.Future[llm.GenerationCreatedEvent]:
         """Request a reply from the model.
@@ -92,7 +92,7 @@ class ChatContextSync:
         return self._ask_now(how)
 
     def unanswered(self) -> list[str]:
-        """The user's messages that the model has, but that still need a request.
+        """The user's messages that the model has, and that still need a request.
 
         First reports what the model has heard since the last check.
         """
@@ -114,8 +114,8 @@ class ChatContextSync:
     def spoken_behind(self, results: Collection[str]) -> bool:
         """The model's conversation has a message after one of these results."""
         items = self._model.chat_ctx.items
-        said = (item for item in items if item.type != "message" or item.text_content)
-        return spoken_behind(results, map(self._read, said))
+        spoken = (item for item in items if item.type != "message" or item.text_content)
+        return spoken_behind(results, map(self._read, spoken))
 
     def call_renamed(self, item: str, ours: str, theirs: str) -> None:
         """The session's id of a call differs from the model's id. The model gets its own id.
@@ -125,12 +125,12 @@ class ChatContextSync:
             ours: The session's id of the call.
             theirs: The model's id of the call.
         """
-        self._ours[item], self._theirs[ours] = ours, theirs
+        self._session_ids[item], self._model_ids[ours] = ours, theirs
 
     async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
-        """Send the results that the model waits for."""
+        """Send results that the model waits for."""
         async with self._sending:
-            await self._hold(results=results)
+            await self._synchronise(results=results)
 
     async def forget(self, ids: Iterable[str]) -> None:
         """Remove unheard items from the model's conversation."""
@@ -138,12 +138,12 @@ class ChatContextSync:
             return
         self._unheard |= set(ids)
         async with self._sending:
-            await self._hold()
+            await self._synchronise()
 
     async def _ask_about_utterance(self, how: dict[str, Any]) -> llm.GenerationCreatedEvent:
         with contextlib.suppress(llm.RealtimeError):
             async with self._sending:
-                await self._hold(answers=True)
+                await self._synchronise(answers=True)
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
@@ -151,7 +151,7 @@ class ChatContextSync:
         how["instructions"] = self.asker.about_to_ask(how.get("instructions"))
         return self._ask(**how)
 
-    async def _hold(
+    async def _synchronise(
         self,
         context: llm.ChatContext | None = None,
         copied: Collection[str] = (),
@@ -168,41 +168,41 @@ class ChatContextSync:
             results: New results of the model's calls.
             answers: The model is about to be asked to answer the open user messages.
         """
-        had: set[str] = set()
-        came = [*map(self._read, results)]
+        previous: set[str] = set()
+        new_results = [*map(self._read, results)]
         given = None if context is None else [*map(self._read, context.items)]
         moved: set[str] = set()
         while True:
             holds = self._model.chat_ctx.items
             held = [*map(self._read, holds)]
-            had.update(item.id for item in holds)
+            previous.update(item.id for item in holds)
             due = self.unanswered() if answers else []
             target = wanted(
                 held if given is None else given,
                 held,
                 keep={i.id for i in holds if i.id not in copied or self._history_waits_for(i)},
-                results=came,
+                results=new_results,
                 unheard=self._unheard,
                 answers=due,
                 replies_to_results=self._model.capabilities.auto_tool_reply_generation,
             )
             change = diff(held, target)
             if not (change.moves and self._model.capabilities.mutable_chat_context):
-                break  # a model that keeps what it was told would be told again
-            # Items that move are removed first. LiveKit might remove user messages instead; sent
-            # again, they would be text, not the audio that the model has heard.
+                break  # a model with an immutable context would get the items twice
+            # Items that move are removed first. LiveKit might remove user messages instead, and
+            # send them again as text, not as the audio that the model has heard.
             moved.update(change.delete)
             await self._send(self._written((i for i in held if i.id not in change.delete), moved))
             given, copied = list(target), {item.id for item in held}
         if not change and context is None:
             return
         sent = self._written(target, moved)
-        self._known |= {item.id for item in sent.items} - had
-        self.generations.given(sent.items, had)
+        self._known |= {item.id for item in sent.items} - previous
+        self.generations.given(sent.items, previous)
         await self._send(sent)
 
     def _read(self, item: llm.ChatItem) -> Item:
-        item = _with_call_id(item, self._ours.get(item.id))
+        item = _with_call_id(item, self._session_ids.get(item.id))
         return Item(item.id, part_of(item), item, getattr(item, "call_id", ""))
 
     def _written(self, items: Iterable[Item], moved: Collection[str]) -> llm.ChatContext:
@@ -210,12 +210,12 @@ class ChatContextSync:
 
     def _as_sent(self, items: Iterable[Item], moved: Collection[str]) -> Iterator[llm.ChatItem]:
         for item in items:
-            said = self._in_history(item.id) if item.id in moved and item.part == "said" else None
-            yield said or self._with_their_id(item.of)
+            heard = self._in_history(item.id) if item.id in moved and item.part == "said" else None
+            yield heard or self._with_their_id(item.of)
 
     def _history_waits_for(self, item: llm.ChatItem) -> bool:
         if item.type == "function_call":
-            return self.generations.make(item)  # LiveKit may have copied it before
+            return self.generations.make(item)  # LiveKit may have copied it earlier
         if item.type != "message" or self._in_history(item.id) is not None:
             return False
         return item.role == "user" or self.generations.make(item)
@@ -223,9 +223,9 @@ class ChatContextSync:
     def _with_their_id(self, item: llm.ChatItem) -> llm.ChatItem:
         if item.type not in ("function_call", "function_call_output"):
             return item
-        theirs = self._theirs.get(item.call_id)
+        theirs = self._model_ids.get(item.call_id)
         if theirs is not None:
-            self._ours[item.id] = item.call_id
+            self._session_ids[item.id] = item.call_id
         return _with_call_id(item, theirs)
 
 

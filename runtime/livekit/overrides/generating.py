@@ -1,5 +1,5 @@
-"""The part of an activity that handles what a realtime model generates: its messages and calls, and
-that what was not heard is forgotten."""
+"""The part of an activity that handles a realtime model's messages and calls, and removes the
+unheard ones."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class GeneratingActivity(AnsweringActivity):
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     """A response of the model that LiveKit has not begun to play."""
     _begun: tuple[llm.GenerationCreatedEvent | None, Generation | None] = None, None
-    _said: list[tuple[GovernedHandle, str]]
+    _messages: list[tuple[GovernedHandle, str]]
     """Messages of the model that may not be in the history yet, by their ids."""
 
     def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:
-        before, generation = self._begun
-        if before is ev and generation is not None:
+        begun, generation = self._begun
+        if begun is ev and generation is not None:
             generation.speech = govern(speech, self._conductor)
         elif (sync := self._sync) is not None and (model := self._rt_session) is not None:
             held = model.chat_ctx.items
@@ -51,38 +51,38 @@ class GeneratingActivity(AnsweringActivity):
         if self.model_replies and not generation_ev.user_initiated:
             self._conductor.requests.sent(speech, results_in(conversation_of(self)), answers=True)
         # LiveKit leaves unheard text and calls that never ran in the model's conversation.
-        said: list[str] = []
-        made: list[str] = []
+        message_ids: list[str] = []
+        item_ids: list[str] = []
 
-        def message_comes(message: llm.MessageGeneration) -> llm.MessageGeneration:
-            said.append(message.message_id)
-            self._said.append((speech, message.message_id))
+        def on_message(message: llm.MessageGeneration) -> llm.MessageGeneration:
+            message_ids.append(message.message_id)
+            self._messages.append((speech, message.message_id))
             return message
 
-        def call_comes(call: llm.FunctionCall) -> llm.FunctionCall | None:
+        def on_call(call: llm.FunctionCall) -> llm.FunctionCall | None:
             duplex = isinstance(self.llm, llm.DuplexRealtimeAdapter)
             reported = call.call_id, call.name, call.arguments
             if duplex and self._conductor.requests.call_repeated(*reported):
                 return None
-            made.append(call.id)
+            item_ids.append(call.id)
             if speech.instructed:  # the model has also answered the user
                 self._conductor.realtime.answered()
             return self._with_own_id(call)
 
-        messages = ItemStream(generation_ev.message_stream, message_comes)
-        calls = ItemStream(generation_ev.function_stream, call_comes)
-        noted = replace(generation_ev, message_stream=messages, function_stream=calls)
+        messages = ItemStream(generation_ev.message_stream, on_message)
+        calls = ItemStream(generation_ev.function_stream, on_call)
+        observed = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         self._plays(speech)
-        await play(generation_ev=noted)
+        await play(generation_ev=observed)
         if generation is not None:
             generation.over = True
-        await self._forget(made)
-        if not (said or made or speech_handle.interrupted):  # the model has already delivered them
+        await self._forget(item_ids)
+        if not (message_ids or item_ids or speech_handle.interrupted):  # nothing left to deliver
             self._conductor.requests.reply_heard(speech_handle.id, whole=True)
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
-        # A copy: the model knows the call by its own id.
+        # a copy, as the model uses its own id
         own = own_id(self._conductor, call.id, call.call_id)
         if own == call.call_id:
             return call
@@ -90,27 +90,27 @@ class GeneratingActivity(AnsweringActivity):
             self._sync.call_renamed(call.id, own, call.call_id)
         return call.model_copy(update={"call_id": own})
 
-    async def _forget(self, made: Collection[str] = ()) -> None:
-        """Remove unheard items, and these items if they are not in the history."""
-        over = {id for speech, id in self._said if speech.interrupted and not speech.in_step}
-        self._said = [(s, id) for s, id in self._said if not (id in over or s.done())]
+    async def _forget(self, items: Collection[str] = ()) -> None:
+        """Remove unheard items, including these if they are not in the history."""
+        over = {id for s, id in self._messages if s.interrupted and not s.in_step}
+        self._messages = [(s, id) for s, id in self._messages if not (id in over or s.done())]
         in_history = self.session.history.get_by_id
-        unheard = {id for id in (*over, *made) if in_history(id) is None}
+        unheard = {id for id in (*over, *items) if in_history(id) is None}
         if not unheard or (sync := self._sync) is None:
             return
-        items = conversation_of(self).items
-        items[:] = [item for item in items if item.id not in unheard]
+        own = conversation_of(self).items
+        own[:] = [item for item in own if item.id not in unheard]
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)
 
     async def _add_heard_text(self, speech: SpeechHandle) -> None:
         """Add the heard part of a fixed text to the model's conversation."""
-        said = [item for item in speech.chat_items if item.type == "message"]
+        heard = [item for item in speech.chat_items if item.type == "message"]
         model = self._rt_session
-        if not said or model is None or not model.capabilities.mutable_chat_context:
+        if not heard or model is None or not model.capabilities.mutable_chat_context:
             return
         speech._mark_generation_done()  # the next speech need not wait for the model
         context = model.chat_ctx.copy()
-        context.insert(said)
+        context.insert(heard)
         with contextlib.suppress(llm.RealtimeError):
             await model.update_chat_ctx(context)

@@ -19,7 +19,7 @@ class Generation:
     Attributes:
         speech: Its speech.
         held: The ids of the model's items when it began.
-        over: The heard text and the calls are in the history, and the rest was removed from the
+        over: The heard text and the calls are in the history; the rest was removed from the
             model's conversation.
     """
 
@@ -29,7 +29,7 @@ class Generation:
 
     @property
     def stands(self) -> bool:
-        """It will still be played, and its calls will be made."""
+        """It is valid: it will be played, and its calls will be made."""
         return not (self.over or self.speech.interrupted or self.speech.done())
 
 
@@ -45,7 +45,7 @@ class Generations:
 
         Args:
             speech: Its speech.
-            held: The ids of the model's items.
+            held: The model's items.
         """
         generation = Generation(speech, frozenset(item.id for item in held))
         self._running = [*(other for other in self._running if other.stands), generation]
@@ -56,16 +56,16 @@ class Generations:
         self._running.clear()
 
     def given(self, items: Iterable[llm.ChatItem], held: Collection[str]) -> None:
-        """These items are sent to the model, so it has not made them.
+        """These items are sent to the model, so it did not generate them.
 
         Args:
             items: All items that the model has afterwards.
-            held: The ids of those that it has already.
+            held: The ids of the items that it already has.
         """
         self._given = {item.id for item in items if item.id in self._given or item.id not in held}
 
     def make(self, item: llm.ChatItem) -> bool:
-        """Whether the model has made this item for a reply that is still valid."""
+        """Whether the model has generated this item for a valid reply."""
         if item.id in self._given:
             return False
         return any(running.stands and item.id not in running.held for running in self._running)

@@ -19,7 +19,7 @@ EVENTS = ("input_speech_started", "input_speech_stopped", "generation_created")
 
 
 class GovernedModel:
-    """What LiveKit and the application get in place of a realtime session.
+    """The wrapper that LiveKit and the application get for a realtime session.
 
     Everything sent to the model goes through `sync`. Everything else is delegated to the session,
     which is not modified.
@@ -43,8 +43,8 @@ class GovernedModel:
         own["clear_audio"] = InputAudio(model, defers_turns)
 
     def on(self, event: Any, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """As `RealtimeSession.on`. The activity gets what LiveKit's own handler gets, and calls
-        that."""
+        """As `RealtimeSession.on`. The activity gets the events of LiveKit's handler, and calls
+        it."""
         asker = self.sync.asker
         if event in EVENTS and getattr(callback, "__self__", None) is asker:
             self.wrapped[event, callback] = partial(getattr(asker, event), callback)
@@ -62,7 +62,7 @@ class GovernedModel:
         self.sync.asker = by
 
     async def _update_session(self, **what: Any) -> None:
-        # LiveKit's own method; it sends the conversation through this object.
+        # LiveKit's own method, which sends the conversation through this object.
         await type(self._model)._update_session(self, **what)
 
     @property  # type: ignore[misc]

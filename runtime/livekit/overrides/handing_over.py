@@ -1,4 +1,4 @@
-"""A tool has returned an agent: either hand over to it, or say in the output that it is refused."""
+"""A tool has returned an agent: hand over to it, or refuse in the output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REFUSED = "the handoff did not happen: its turn was interrupted"
 
 
 def refuse_handoff(output: llm.FunctionCallOutput) -> None:
-    """Say in the output of a call that its handoff did not happen."""
+    """Add to a call's output that its handoff did not happen."""
     output.is_error = not output.output
     output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED
 
@@ -27,13 +27,13 @@ def refused(call: llm.FunctionCall, output: Any) -> Any:
 
     LiveKit would replace the other values that the tool has returned with its own text.
     """
-    made = make_tool_output(fnc_call=call, output=output, exception=None)
-    if made.agent_task is None:
+    result = make_tool_output(fnc_call=call, output=output, exception=None)
+    if result.agent_task is None:
         return output  # LiveKit refuses more than one agent
-    refuse_handoff(made.fnc_call_out)
-    if made.fnc_call_out.is_error:
-        raise ToolError(made.fnc_call_out.output)
-    return made.fnc_call_out.output
+    refuse_handoff(result.fnc_call_out)
+    if result.fnc_call_out.is_error:
+        raise ToolError(result.fnc_call_out.output)
+    return result.fnc_call_out.output
 
 
 def hands_over(output: Any) -> bool:

@@ -1,4 +1,4 @@
-"""An activity that reports what it hears of the user, and whether a transcript may still arrive."""
+"""An activity that reports the user's speech, and whether a transcript may still arrive."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = ["HearingActivity"]
 
 
 class HearingActivity(ArrivingActivity):
-    """An activity that reports what it hears of the user."""
+    """An activity that reports the user's speech."""
 
     segment: Segment | None = None
     """The segment of the STT stream that this activity will continue."""
 
     _hears_silence = False
     _unheard = False
-    """The STT has got nothing of the current voice."""
+    """The STT has received none of the current speech."""
     _followed: set[asyncio.Task[None]]
     """The decisions whose ends are reported."""
     _about_to_decide = False
-    """The voice has ended, and LiveKit begins to decide in this iteration of the event loop."""
+    """Speech has ended, and LiveKit begins to decide in this iteration of the event loop."""
     _silence = 0.0
     _judge: OverlapJudge | None = None
 
@@ -74,8 +74,8 @@ class HearingActivity(ArrivingActivity):
         if speech is None or not speech.held_by_tools:
             super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms
             return
-        # The option concerns speech that the application has made uninterruptible. A user who talks
-        # over the preamble of a tool with the policy hold or finish is answered afterwards.
+        # The option is for speech that the application made uninterruptible. A user who talks over
+        # the preamble of a tool with the policy hold or finish is answered afterwards.
         options = self.session.options.interruption
         discards = options["discard_audio_if_uninterruptible"]
         options["discard_audio_if_uninterruptible"] = False
@@ -86,13 +86,13 @@ class HearingActivity(ArrivingActivity):
 
     @contextlib.contextmanager
     def clearing(self) -> Iterator[None]:
-        """Meanwhile the application clears the user's turn."""
-        recognition, words = self._audio_recognition, self.uncommitted_transcript
+        """The application clears the user's turn inside this context."""
+        recognition, text = self._audio_recognition, self.uncommitted_transcript
         if isinstance(recognition, GovernedRecognition):
             recognition.clears()
         yield
-        if words:  # otherwise the speculative reply answers a turn that is committed
-            self._cancel_preemptive_generation()  # it answers these, perhaps after earlier text
+        if text:  # otherwise the speculative reply answers a committed turn
+            self._cancel_preemptive_generation()  # it answers this text, perhaps after other text
         self._conductor.expecting.cleared()
         self._conductor.utterance.post("cleared")  # LiveKit has begun another STT stream
 
@@ -202,8 +202,8 @@ class HearingActivity(ArrivingActivity):
         """The user has paused inside an utterance: long enough for LiveKit to start speech, or as
         long as the current state says.
 
-        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). So
-        the flag counts only once it was true for a frame of this utterance.
+        Some VADs do not set `VADEvent.speaking` (False by default), so the flag counts only once it
+        was true in this utterance.
         """
         if not self._hears_silence:
             return False
@@ -245,7 +245,7 @@ class HearingActivity(ArrivingActivity):
         if recognition is None:
             return None
         tasks = [recognition._end_of_turn_task]
-        if self._commit_may_bring_transcript:  # it waits for the transcript, and decides then
+        if self._commit_may_bring_transcript:  # it decides after the transcript
             tasks.append(recognition._commit_user_turn_atask)
         return next((task for task in tasks if task is not None and not task.done()), None)
 

@@ -22,7 +22,7 @@ Options = Mapping[str, Any]
 _AGENTS_HAVE_IT = hasattr(Agent, "update_chat_ctx")
 
 LIVEKIT_COPIES = not _AGENTS_HAVE_IT
-"""The next agent gets the conversation from LiveKit, not from the application."""
+"""LiveKit, not the application, gives the next agent the conversation."""
 
 
 def conversation_of(activity: AgentActivity) -> llm.ChatContext:
@@ -33,8 +33,8 @@ def conversation_of(activity: AgentActivity) -> llm.ChatContext:
 
 
 def current_conversation(session: Any) -> llm.ChatContext:
-    """A copy of the conversation of the active agent, on any `AgentSession`. When that has closed:
-    of the last one, or with 2.0 the history of the session."""
+    """A copy of the active agent's conversation, on any `AgentSession`. After the close: of
+    the last agent's, or with 2.0 the session's history."""
     own = session.current_agent if _AGENTS_HAVE_IT else session._activity
     context: llm.ChatContext = own.chat_ctx if own is not None else session.history
     return context.copy()

@@ -12,25 +12,25 @@ _Item = TypeVar("_Item")
 
 
 class ItemStream(Generic[_Item]):
-    """A stream that calls a function with each item, and leaves out those that become None.
+    """A stream that passes each item through a function, and skips those that become None.
 
-    Not a generator: cancelling one reader would end it for the others. Its end comes only after
-    what was ready before: once the messages end, LiveKit closes the stream of calls, also if the
-    task that makes them has not started yet.
+    Not a generator: cancelling one reader would end it for the others. It ends after all ready
+    tasks: once the messages end, LiveKit closes the stream of calls, even if the task that makes
+    them has not started.
     """
 
     def __init__(
-        self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item | None]
+        self, stream: AsyncIterable[_Item], convert: Callable[[_Item], _Item | None]
     ) -> None:
         self._items = aiter(stream)
-        self._comes = comes
+        self._convert = convert
 
     def __aiter__(self) -> AsyncIterator[_Item]:
         return self
 
     async def __anext__(self) -> _Item:
         try:
-            while (item := self._comes(await anext(self._items))) is None:
+            while (item := self._convert(await anext(self._items))) is None:
                 pass
         except StopAsyncIteration:
             await asyncio.sleep(0)

@@ -48,13 +48,13 @@ class LeavingActivity(RealtimeActivity):
     _entering: asyncio.Task[Any] | None = None
     _has_started = False
     left = False
-    """It was replaced for good, or the session has closed."""
+    """The agent was replaced for good, or the session has closed."""
 
     def _create_speech_task(
         self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
     ) -> asyncio.Task[Any]:
         hook = _HOOKS.get(name or "")
-        coro = self._until_given_up(coro, hook) if hook is not None else coro
+        coro = self._until_limit(coro, hook) if hook is not None else coro
         with running_for(speech_handle):
             task = super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
         self._running.append(task)
@@ -66,7 +66,7 @@ class LeavingActivity(RealtimeActivity):
             task.add_done_callback(self._entered)
         return task
 
-    async def _until_given_up(self, hook: Coroutine[Any, Any, Any], name: str) -> Any:
+    async def _until_limit(self, hook: Coroutine[Any, Any, Any], name: str) -> Any:
         task, hooks = asyncio.current_task(), self.__dict__.setdefault("_hooks_running", {})
         assert task is not None
         try:
@@ -81,8 +81,8 @@ class LeavingActivity(RealtimeActivity):
 
     def _entered(self, entering: asyncio.Task[Any]) -> None:
         if not entering.cancelled() and (error := entering.exception()) is not None:
-            said = AgentEntryFailed(self.agent.label, type(error).__name__, str(error))
-            self._conductor.record(said)
+            failure = AgentEntryFailed(self.agent.label, type(error).__name__, str(error))
+            self._conductor.record(failure)
 
     def generation_created(self, livekit: Handler, ev: llm.GenerationCreatedEvent) -> None:
         """The model begins a reply."""
@@ -91,7 +91,7 @@ class LeavingActivity(RealtimeActivity):
         if leaving and not (ev.user_initiated or self._conductor.closing):
             self.turn_decided()
             self._conductor.realtime.answer_skipped(self._unanswered_utterances())
-            self._create_speech_task(self._leave_to_the_next(ev), name="turnfsm.skipped_reply")
+            self._create_speech_task(self._skip_reply(ev), name="turnfsm.skipped_reply")
         else:
             super().generation_created(livekit, ev)
 
@@ -105,17 +105,17 @@ class LeavingActivity(RealtimeActivity):
         """Audio was committed for the next agent."""
         self._conductor.realtime.answer_skipped(self._unanswered_utterances() or [UNKNOWN])
 
-    async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:
+    async def _skip_reply(self, ev: llm.GenerationCreatedEvent) -> None:
         """The next agent answers. The model's unheard reply is removed from its conversation."""
         self.interrupt_model()
-        said = [message.message_id async for message in ev.message_stream]
-        await self._forget([*said, *[call.id async for call in ev.function_stream]])
+        messages = [message.message_id async for message in ev.message_stream]
+        await self._forget([*messages, *[call.id async for call in ev.function_stream]])
 
     async def drain(self, **how: Any) -> Any:
         following = self.session._next_activity
         if following is not None and self._never_starts(following):
             self._end_handoff()
-        self._conductor.agent_phase_changed()  # it leaves now, not when it has finished
+        self._conductor.agent_phase_changed()  # it leaves now, not after the drain
         async with self._bounded():
             return await super().drain(**how)
 
@@ -123,7 +123,7 @@ class LeavingActivity(RealtimeActivity):
         """The session closes during a handoff, which stops waiting for calls, since no agent
         follows.
 
-        LiveKit's close waits for the handoff, and only then for the user's last words.
+        LiveKit's close waits for the handoff, and only then for the user's last transcript.
         """
         self._add_drain_blocked_tasks(self._released_tasks())
         if not self._close_waits.done():
@@ -140,7 +140,7 @@ class LeavingActivity(RealtimeActivity):
         except asyncio.CancelledError:
             drained.cancel()
             raise
-        if drained.done():  # otherwise let it continue: cancelling it would cancel the calls
+        if drained.done():  # otherwise let it run: cancelling it would cancel the calls
             drained.result()
 
     def _never_starts(self, following: AgentActivity) -> bool:
@@ -149,8 +149,7 @@ class LeavingActivity(RealtimeActivity):
         return self._conductor.closing and not following._has_started
 
     async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
-        # This agent keeps listening if no other follows: the user's last transcript may be on its
-        # way.
+        # This agent keeps listening if no other follows: a last transcript may arrive.
         if self._never_starts(new_activity):
             return None
         return await super()._detach_reusable_resources(new_activity)
@@ -162,7 +161,7 @@ class LeavingActivity(RealtimeActivity):
     def _released_tasks(self) -> list[asyncio.Task[Any]]:
         """This agent's tasks that wait for released calls."""
         speeches = self._conductor.tools.detached_speeches()
-        tasks = [t for one in speeches if isinstance(one, GovernedHandle) for t in one.tasks]
+        tasks = [t for s in speeches if isinstance(s, GovernedHandle) for t in s.tasks]
         return [task for task in tasks if not task.done() and task in self._running]
 
     async def aclose(self) -> None:
@@ -186,11 +185,10 @@ class LeavingActivity(RealtimeActivity):
             cast(Any, self.session).agent_left()
 
     def _free_floor(self) -> None:
-        """Interrupt the speeches that have the floor or wait for it: nothing returns the floor any
-        more.
+        """Interrupt the speeches that have the floor or wait for it.
 
-        LiveKit has cancelled the task that gives the floor to one speech after the other. A wait
-        for the free floor would never end.
+        LiveKit has cancelled the task that passes the floor on, so a wait for the free floor
+        would never end.
         """
         waiting = [speech for _, _, speech in self._speech_q]
         self._speech_q.clear()
@@ -210,7 +208,7 @@ class LeavingActivity(RealtimeActivity):
             self._give_up_hooks(entering=True)
 
     def cancel_hooks(self) -> None:
-        """Likewise cancel an `on_exit` or `on_user_turn_completed` that has not returned."""
+        """Likewise cancel an `on_exit` or `on_user_turn_completed`."""
         if self._silent:
             self._give_up_hooks(entering=False)
 
@@ -222,8 +220,8 @@ class LeavingActivity(RealtimeActivity):
 
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
-        """Wait, and cancel what takes too long. `limit` applies to its toolsets, when no call runs.
-        They close after LiveKit's wait for the user's last transcript."""
+        """Cancel hooks and calls that take too long. `limit` applies to the toolsets, when no call
+        runs. They close after LiveKit's wait for the user's last transcript."""
 
         def soon() -> None:
             self._give_up_hooks(entering=True)
@@ -275,14 +273,14 @@ class LeavingActivity(RealtimeActivity):
         spared = (*self._blocked, *self._released_tasks())
         awaited = [task for task in self._running if task not in spared]
         names = [running[t][0] if t in running else t.get_name() for t in awaited]
-        what = ("toolsets",) if closes else tuple(names)
-        wait.goes_on(waiting, "application", what, since=since, now=now)
+        awaited_names = ("toolsets",) if closes else tuple(names)
+        wait.goes_on(waiting, "application", awaited_names, since=since, now=now)
 
     async def _after_silence(
         self, seconds: float, call: Callable[[float], None], after: asyncio.Task[Any] | None
     ) -> None:
-        """Call a function after each silence of this length, with the start of the silence. It
-        counts from the end of the task `after`."""
+        """Call a function after each silence of this length, with the start of the silence. The
+        silence counts from the end of the task `after`."""
         if after is not None:
             await asyncio.wait({after})
         while True:

@@ -1,5 +1,4 @@
-"""Disables features for which the installed livekit-agents lacks names. There LiveKit decides by
-itself."""
+"""Disables features for which the installed livekit-agents lacks names. LiveKit decides there."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 _NEVER = SimpleNamespace(set=_nothing, is_set=lambda: False)
 
-_INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
+_REPLACEMENTS: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
     "speculation": (
         (GovernedActivity, "_cancel_preemptive_generation", _nothing),
         (GovernedActivity, "_preemptive_generation", None),
@@ -58,7 +57,7 @@ def _leave_out(features: Iterable[str]) -> Mapping[str, str]:
             if row.feature == feature:
                 for governed in _overriding(row.owner, row.name):
                     delattr(governed, row.name)
-        for governed, name, value in _INSTEAD.get(feature, ()):
+        for governed, name, value in _REPLACEMENTS.get(feature, ()):
             if any(name in vars(ours) for ours in _ours(governed)) or not hasattr(governed, name):
                 setattr(governed, name, value)
     return MappingProxyType({feature: FEATURES[feature].what for feature in features})
@@ -75,4 +74,4 @@ def _ours(governed: type) -> Iterator[type]:
 
 
 LEFT_OUT = _leave_out(dict.fromkeys(lost.feature for lost in check(strict=False)))
-"""What is not governed with this livekit-agents: each feature, and its guarantee."""
+"""The features that are not governed with this livekit-agents, with their guarantees."""

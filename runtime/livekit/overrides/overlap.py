@@ -24,10 +24,10 @@ _HEARD = ("speaking", "paused")
 
 
 class OverlapJudge:
-    """Lets the detector judge a user who speaks over the agent, and posts its verdicts.
+    """Runs the detector while the user speaks over the agent, and posts its verdicts.
 
     LiveKit itself would hold back the user's transcripts until the verdict, and interrupt the
-    agent. The audio is judged on while the output is paused.
+    agent. The detector keeps running while the output is paused.
 
     Args:
         detector: The detector.
@@ -54,7 +54,7 @@ class OverlapJudge:
         self._push(frame)
 
     def voice_started(self, at: float, seconds: float = 0.0) -> None:
-        """The user speaks, since so many seconds."""
+        """The user has been speaking for these seconds."""
         self._user_heard = True
         if self._agent_heard:
             step = self._conductor.floor.step
@@ -67,7 +67,7 @@ class OverlapJudge:
         self._push(livekit_interruption._OverlapSpeechEndedSentinel(time.time()))
 
     async def aclose(self) -> None:
-        """Nothing more is judged."""
+        """Stop the detector."""
         self._stop_observing()
         self._judging.cancel()
         await asyncio.wait({self._judging})
@@ -99,4 +99,4 @@ class OverlapJudge:
                     report = self._conductor.speech.overlap_judged
                     report(self._step, interrupts=verdict.is_interruption)
         except APIError as error:
-            logger.warning("LiveKit's interruption detector has failed (%s); words decide", error)
+            logger.warning("LiveKit's interruption detector has failed (%s); STT decides", error)

@@ -1,5 +1,5 @@
-"""An activity that begins to hear when its agent starts, and passes on what it has heard when the
-agent leaves."""
+"""An activity that listens from its agent's start, and passes on the transcript when the agent
+leaves."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class PassingActivity(HearingActivity):
     _evidence: inference.AdaptiveInterruptionDetector | None = None
 
     def take_detector(self) -> None:
-        """LiveKit's detector of interruptions reports to the flow, and LiveKit does not act on
-        it."""
+        """Let LiveKit's detector of interruptions report only to the flow."""
         self._evidence, self._interruption_detector = self._interruption_detector, None
         self._interruption_detection_enabled = False
         if self._evidence is None:
@@ -56,7 +55,7 @@ class PassingActivity(HearingActivity):
             judge, self._judge = self._judge, None
             await judge.aclose()
         # The agent is closed or pauses: a transcript in no committed turn would be lost. (When the
-        # session closes, LiveKit itself commits that of the last agent.)
+        # session closes, LiveKit itself commits the last agent's.)
         recognition, committed = self._audio_recognition, False
         if isinstance(recognition, GovernedRecognition):
             if self._last_commit is None:
@@ -70,10 +69,10 @@ class PassingActivity(HearingActivity):
         await super()._close_session()
 
     def _leave_transcript(self, recognition: GovernedRecognition) -> bool:
-        """Whether the application has committed a turn whose transcript may still arrive."""
+        """Whether a turn was committed whose transcript may still arrive."""
         committed = not self._conductor.closing and recognition.hand_over_commit()
         turn = recognition.take_uncommitted_transcript()
-        if turn is None and self._leaves_a_voice:
+        if turn is None and self._leaves_speech:
             turn = turn_of("", 0.0)
         if turn is not None:
             ends = recognition.commits_by_itself or committed
@@ -89,8 +88,8 @@ class PassingActivity(HearingActivity):
         if self._evidence is not None:
             tell = partial(self.session.emit, "overlapping_speech")
             self._judge = OverlapJudge(self._evidence, self._conductor, tell)
-        switched = self._conductor.record
-        self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, switched)
+        record = self._conductor.record
+        self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, record)
         committed = self._conductor.commits.take_carried_commit()
         if not goes_on:
             self._conductor.utterance.post("stt_replaced")
@@ -98,7 +97,7 @@ class PassingActivity(HearingActivity):
             self._audio_recognition.commit_coming_transcript()
 
     @property
-    def _leaves_a_voice(self) -> bool:
+    def _leaves_speech(self) -> bool:
         """The user speaks to a realtime model that the next agent takes over. If only silence
         follows, the next agent's VAD detects nothing."""
         taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None

@@ -88,11 +88,11 @@ class ProducingActivity(RequestingActivity):
             speech.failed |= not task.cancelled() and task.exception() is not None
             conductor.speech.response_over(speech)
 
-        def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
+        def replaces(original: Callable[..., Any]) -> Callable[..., Any]:
             def perform(*, node: Any, **how: Any) -> Any:
                 over = partial(conductor.speech.response_over, speech)
-                begins, came, ended = self.stream_begins, self.stream_came, self.stream_ended
-                task, data = theirs(node=CountedNode(node, begins, came, over, ended), **how)
+                begins, produced, ended = self.stream_begins, self.stream_came, self.stream_ended
+                task, data = original(node=CountedNode(node, begins, produced, over, ended), **how)
                 task.add_done_callback(ended_with)
                 return task, data
 
@@ -107,26 +107,26 @@ class ProducingActivity(RequestingActivity):
         reports = self._conductor.speech
         needs_text, needs_sound = reports.needs_text, reports.needs_sound
 
-        def says(text: str) -> None:
+        def on_text(text: str) -> None:
             floor.text_received(speech, text)
 
-        def comes(frame: rtc.AudioFrame) -> Awaitable[None] | None:
+        def on_frame(frame: rtc.AudioFrame) -> Awaitable[None] | None:
             rate = frame.sample_rate * frame.num_channels
             sound = Sound(frame.data, rate) if needs_sound else None
             return floor.frame_received(speech, frame.duration, sound)
 
-        def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
+        def replaces(original: Callable[..., Any]) -> Callable[..., Any]:
             def forward(**how: Any) -> Any:
                 how["reconcile_playout_pause"] = partial(reports.start_playout, speech)
                 source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
                 if source is not None:
-                    how[audio] = CountedStream(source, comes)
+                    how[audio] = CountedStream(source, on_frame)
                 if needs_text:
                     if isinstance(text, str):
-                        says(text)
+                        on_text(text)
                     if how.get("text_source") is not None:
-                        how["text_source"] = CountedStream(how["text_source"], says)
-                return theirs(**how)
+                        how["text_source"] = CountedStream(how["text_source"], on_text)
+                return original(**how)
 
             return forward
 
@@ -137,20 +137,20 @@ def _calling(
     function: Callable[..., Coroutine[Any, Any, None]],
     replaced: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]],
 ) -> Callable[..., Coroutine[Any, Any, None]]:
-    """The same function with some of its global names replaced, for this call only.
+    """A copy of the function with some of its global names replaced.
 
     LiveKit reads `Agent.llm_node` and the audio output in the middle of the function. Otherwise
     they would have to be replaced on the application's objects.
 
     Args:
-        function: A function of a module of LiveKit's.
+        function: A function of LiveKit's.
         replaced: By the name of a global function: returns its replacement for the original.
     """
     assert isinstance(function, FunctionType)
     names = dict(function.__globals__)
     names |= {name: replace(names[name]) for name, replace in replaced.items()}
-    made = FunctionType(
+    copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy

@@ -16,19 +16,19 @@ class CountedStream:
 
     Args:
         source: The stream. It is closed with this one.
-        comes: Called with each item. If it returns an awaitable, the reader gets the item after
-            that.
+        on_item: Called with each item. If it returns an awaitable, the reader gets the item
+            afterwards.
         ended: Called when the stream has ended by itself.
     """
 
     def __init__(
         self,
         source: AsyncIterable[Any],
-        comes: Callable[[Any], Awaitable[None] | None],
+        on_item: Callable[[Any], Awaitable[None] | None],
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._source, self._items = source, aiter(source)
-        self._comes, self._ended = comes, ended
+        self._on_item, self._ended = on_item, ended
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -39,7 +39,7 @@ class CountedStream:
         except StopAsyncIteration:
             self._ended()
             raise
-        if (wait := self._comes(item)) is not None:
+        if (wait := self._on_item(item)) is not None:
             await wait
         return item
 
@@ -55,7 +55,7 @@ class CountedNode:
     Args:
         node: The node.
         begins: Called with the context of the request. If it returns False, the node is not called.
-        came: Called whenever the node produces something; True: it is the first text.
+        produced: Called whenever the node produces something; True: it is the first text.
         responds: Called with each text or call.
         ended: Called at its end, with the number of tool calls; True: there was text.
     """
@@ -64,35 +64,37 @@ class CountedNode:
         self,
         node: Callable[..., Any],
         begins: Callable[[llm.ChatContext], bool],
-        came: Callable[[bool], None],
+        produced: Callable[[bool], None],
         responds: Callable[[], None],
         ended: Callable[[int, bool], None],
     ) -> None:
-        self._node, self._begins, self._came, self._ended = node, begins, came, ended
+        self._node, self._begins, self._produced, self._ended = node, begins, produced, ended
         self._responds = responds
         self._called, self._spoke = 0, False
 
     def __call__(self, chat_ctx: llm.ChatContext, *request: Any) -> Any:
         if not self._begins(chat_ctx):
             return None
-        made = self._node(chat_ctx, *request)
-        return self._awaited(made) if inspect.iscoroutine(made) else self._counted(made)
+        result = self._node(chat_ctx, *request)
+        return self._awaited(result) if inspect.iscoroutine(result) else self._counted(result)
 
-    async def _awaited(self, made: Any) -> Any:
-        return self._counted(await made)
+    async def _awaited(self, result: Any) -> Any:
+        return self._counted(await result)
 
-    def _counted(self, made: Any) -> Any:
-        if isinstance(made, AsyncIterable):
-            return CountedStream(made, self._comes, lambda: self._ended(self._called, self._spoke))
-        self._ended(_calls(made), _text(made))
-        return made
+    def _counted(self, result: Any) -> Any:
+        if isinstance(result, AsyncIterable):
+            return CountedStream(
+                result, self._count, lambda: self._ended(self._called, self._spoke)
+            )
+        self._ended(_calls(result), _text(result))
+        return result
 
-    def _comes(self, item: Any) -> None:
+    def _count(self, item: Any) -> None:
         text, calls = _text(item), _calls(item)
         first_text = not self._spoke and text
         self._spoke |= text
         self._called += calls
-        self._came(first_text)
+        self._produced(first_text)
         if text or calls:
             self._responds()
 

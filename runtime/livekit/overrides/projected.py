@@ -21,7 +21,7 @@ __all__ = ["HINT", "send", "settled", "shared"]
 _OF_THE_AGENT = ("assistant", "function_call", "function_call_output")
 
 HINT = "turnfsm_hint_"
-"""The id prefix of what only one request contains: a hint, or a call that waits for a yes."""
+"""The id prefix of items in a single request: a hint, or a call that waits for a yes."""
 
 _SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
 """How LiveKit marks the later results of a call."""
@@ -47,7 +47,7 @@ def send(
     log, due = conductor.log, conductor.tools.due_results
     added = (*context.items[: copied.start], *context.items[copied.stop :])
     calls = [i.call_id for i in added if i.type == "function_call" and i.id not in held]
-    # LiveKit has added those that run, with an output that says so
+    # LiveKit has added running calls, with such an output
     runs = {call.id for call in conductor.tools.entries(calls) if not call.over}
     about = {o.id for o in log.agenda.obligations} | runs | {*due} | {_key(item) for item in came}
     since = min((item.created_at for item in came), default=inf)
@@ -73,10 +73,10 @@ def send(
         instructed=instructions is not None,
     )
     items: list[llm.ChatItem] = [item.of for item in request.items]
-    if (said := conductor.host.hint(request.deliver, request.elsewhere)) is not None:
+    if (text := conductor.host.hint(request.deliver, request.elsewhere)) is not None:
         at = items[min(request.hint_at, len(items) - 1)].created_at if items else 0.0
         id = HINT + "-".join((*request.deliver, *request.elsewhere))
-        hint = llm.ChatMessage(id=id, role="system", content=[said], created_at=at)
+        hint = llm.ChatMessage(id=id, role="system", content=[text], created_at=at)
         items.insert(request.hint_at, hint)
     there = {item.call_id for item in context.items[:begin] if item.type == "function_call"}
     asked = _asked_about(conductor, there | {item.call for item in request.items})
@@ -85,12 +85,12 @@ def send(
 
 
 def _asked_about(conductor: Conductor, shown: Collection[str]) -> list[llm.ChatItem]:
-    """The calls that wait for a yes of the user, so that the model does not make them again.
-    LiveKit knows of a call when its tool begins."""
+    """The calls that wait for the user's yes, so that the model does not repeat them.
+    LiveKit learns of a call when its tool begins."""
     asked: list[llm.ChatItem] = []
     for call in conductor.tools.asking:
-        made = _made(call)
-        if made is None or call.id in shown:
+        item = _item_of(call)
+        if item is None or call.id in shown:
             continue
         output = llm.FunctionCallOutput(
             id=f"{HINT}of-{call.id}",
@@ -98,16 +98,16 @@ def _asked_about(conductor: Conductor, shown: Collection[str]) -> list[llm.ChatI
             name=call.name,
             output=ASKING,
             is_error=False,
-            created_at=made.created_at,
+            created_at=item.created_at,
         )
-        asked += [made.model_copy(update={"id": f"{HINT}{call.id}"}), output]
+        asked += [item.model_copy(update={"id": f"{HINT}{call.id}"}), output]
     return asked
 
 
-def _made(call: ToolCall) -> llm.FunctionCall | None:
+def _item_of(call: ToolCall) -> llm.FunctionCall | None:
     items = call.speech.chat_items if isinstance(call.speech, GovernedHandle) else []
     calls = (item for item in items if item.type == "function_call")
-    return next((made for made in calls if made.call_id == call.id), None)
+    return next((item for item in calls if item.call_id == call.id), None)
 
 
 def shared(
@@ -138,11 +138,10 @@ def shared(
 
 
 def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float) -> int:
-    """How many of the first items the projection cannot change, whatever the agenda says.
+    """The number of first items that the projection cannot change, whatever the agenda says.
 
-    These are the exchanges before the first one that the request is about, except the last of them,
-    since a request may hide what follows it. So a request costs little more in a long conversation
-    than in a short one.
+    These are the exchanges before the first one that the request is about, except the last, since a
+    request may hide what follows it. So a request costs little more in a long conversation.
 
     Args:
         items: LiveKit's items.
@@ -197,10 +196,9 @@ def _key(item: llm.ChatItem) -> str:
 
 
 def _is_own(call: str, speech: GovernedHandle, conductor: Conductor) -> bool:
-    """The reply has made the call, or LiveKit has refused the call, which then belongs to no
-    reply."""
-    made = conductor.tools.entries([_SUFFIX.sub("", call)])
-    return not made or made[0].turn == speech.id
+    """The reply has made the call, or LiveKit has refused the call."""
+    entries = conductor.tools.entries([_SUFFIX.sub("", call)])
+    return not entries or entries[0].turn == speech.id
 
 
 class _Reader:

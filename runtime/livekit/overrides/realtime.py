@@ -19,15 +19,15 @@ from .governed_model import GovernedModel
 from .history import conversation_of
 from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
-from .taken_over import ClosedRealtimeSession, is_of_a_speech
+from .taken_over import ClosedRealtimeSession, in_speech_task
 
 __all__ = ["Handler", "RealtimeActivity"]
 
 Handler = Callable[[Any], object]
 
 DECISION = 2.0
-"""Seconds to wait for the reply of a model with turn detection, after the user has spoken. There
-is no signal that such a model will not answer."""
+"""Seconds to wait for the reply of a model with turn detection, after the user has spoken. Such a
+model does not signal that it will not answer."""
 
 UNLESS_DELIVERED = "If you have told them already, reply with nothing."
 LATER = "What the user has said last is answered by the next reply."
@@ -35,7 +35,7 @@ ARRIVED = "The result of {calls} has arrived."
 
 
 class _DeliveryInstructions(str):
-    """Instructions, made by this session, for a reply that delivers pending results."""
+    """The session's own instructions for a reply that delivers pending results."""
 
 
 class RealtimeActivity(GeneratingActivity):
@@ -55,7 +55,7 @@ class RealtimeActivity(GeneratingActivity):
     def _rt_session(self) -> Any:
         model = self.__dict__.get("_rt_session")
         # A speech with released calls may outlive its agent.
-        if model is None and self._last_model is not None and is_of_a_speech():
+        if model is None and self._last_model is not None and in_speech_task():
             return ClosedRealtimeSession(self._last_model)
         return model
 
@@ -91,7 +91,7 @@ class RealtimeActivity(GeneratingActivity):
         holds.
 
         A tool may interrupt its own turn; LiveKit raises an error for that if the model detects
-        turns. A close also interrupts a speech that waits to say its results, as it is not in
+        turns. A close also interrupts a speech that waits to deliver its results, as it is not in
         LiveKit's queue.
         """
         tool_interrupts()
@@ -103,9 +103,9 @@ class RealtimeActivity(GeneratingActivity):
         except RuntimeError:
             if source != "audio_activity":
                 raise
-        nothing = asyncio.get_running_loop().create_future()
-        nothing.set_result(None)
-        return nothing
+        done = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
 
     def input_speech_stopped(self, livekit: Handler, ev: llm.InputSpeechStoppedEvent) -> None:
         """The model hears that the user has stopped."""
@@ -157,8 +157,7 @@ class RealtimeActivity(GeneratingActivity):
         return isinstance(speech, GovernedHandle) and speech.answers_audio
 
     def about_to_ask(self, instructions: Any) -> Any:
-        """The model is about to be asked: its conversation is complete, and the request goes into
-        the log.
+        """The model is about to be asked: its conversation is complete. Log the request.
 
         A reply that only delivers results leaves the user's message to the next reply: a model that
         answers it in both makes its calls twice.
@@ -167,9 +166,9 @@ class RealtimeActivity(GeneratingActivity):
         if not isinstance(speech, GovernedHandle) or sync is None:
             return instructions
         given = str(instructions) if instructions else None
-        later = speech.only_tells and self._utterance_is_answered_next
+        later = speech.delivers_only and self._utterance_is_answered_next
         if given is None:
-            due = self._overtaken(speech) if speech.only_tells else []
+            due = self._overtaken(speech) if speech.delivers_only else []
             answers = not later
             own = f"{ARRIVED.format(calls=names(due))} {UNLESS_DELIVERED}" if due else None
         else:
@@ -181,11 +180,11 @@ class RealtimeActivity(GeneratingActivity):
             self._conductor.realtime.answer_skipped(sync.unanswered())
             self.turn_decided()
         hint = self._conductor.requests.hint(speech) if given is None else None
-        asks = filter(None, (own, hint, LATER if later else None))
-        return " ".join(asks) or instructions
+        parts = filter(None, (own, hint, LATER if later else None))
+        return " ".join(parts) or instructions
 
     def _unanswered_utterances(self) -> list[str]:
-        """The user's messages that the model has heard, and for which no request was sent."""
+        """The user's messages that the model has heard, without a request."""
         return self._sync.unanswered() if self._sync is not None else []
 
     @property
@@ -218,19 +217,19 @@ class RealtimeActivity(GeneratingActivity):
     async def wait_for_idle(
         self, *, wait_for_agent: bool = True, wait_for_user: bool = True
     ) -> None:
-        """As `AgentActivity.wait_for_idle`, which knows no questions of the flow and no models with
-        turn detection.
+        """As `AgentActivity.wait_for_idle`, but also waits for the flow's questions, and for models
+        with turn detection.
 
-        A reply would come between a question and the user's yes. Such a model drops a request that
-        comes while it hears the user or is about to answer.
+        A reply would come between a question and the user's yes. Such a model drops a request while
+        it hears the user or is about to answer.
         """
         await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
-        while wait_for_user and self._users_turn and not self._conductor.closing:
-            await self._conductor.until(lambda: not self._users_turn or self._conductor.closing)
+        while wait_for_user and self._waits_for_user and not self._conductor.closing:
+            await self._conductor.until(lambda: not self._waits_for_user or self._conductor.closing)
             await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
 
     @property
-    def _users_turn(self) -> bool:
+    def _waits_for_user(self) -> bool:
         return self.user_may_object or self._conductor.host.yes_awaited()
 
     def decide_within(self, seconds: float) -> None:
@@ -244,8 +243,7 @@ class RealtimeActivity(GeneratingActivity):
             self._decided.set()
 
     def was_noise(self, decision: asyncio.Task[None]) -> bool:
-        """This wait for the answer of a model with turn detection has ended without one, and the
-        model has heard no words."""
+        """A model with turn detection has not answered in time, and has heard no user message."""
         if not self._rt_turn_detection_enabled or decision is not self._decision:
             return False
         answered = decision.cancelled() or self._decided.is_set()
@@ -256,28 +254,28 @@ class RealtimeActivity(GeneratingActivity):
         speech, tool_reply = govern(handle, self._conductor), bool(request.get("tool_reply"))
         if tool_reply:
             speech.answers_audio = False  # only its first step answered the user
-        elif not any(request.get(what) for what in ("text", "instructions", "user_input")):
+        elif not any(request.get(key) for key in ("text", "instructions", "user_input")):
             speech.answers_audio = True
-        speech.only_tells = tool_reply or isinstance(given, _DeliveryInstructions)
+        speech.delivers_only = tool_reply or isinstance(given, _DeliveryInstructions)
         speech.instructed = bool(given) and not request.get("user_input")
         if request.get("text") is None:
             await self._conductor.requests.may_request(speech)
-            if under_way := {task for task in (self._answerer, self._sending) if task is not None}:
-                await asyncio.wait(under_way)
+            if pending := {task for task in (self._answerer, self._sending) if task is not None}:
+                await asyncio.wait(pending)
             await self._forget()
         self._asking = handle
         others = self._conductor.replies.would_deliver(speech)
         delivers = others or self._has_undelivered_results(handle)
         if tool_reply and not (given or delivers) and self._utterance_is_answered_next:
-            return  # it would answer the user, and may not make all calls
+            return  # it would answer the user, perhaps without all calls
         if not handle.interrupted:
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
             # LiveKit ignores an interruption at the moment when the response begins.
             (_, unhandled), self._unhandled = self._unhandled, None
-            made = [message.message_id async for message in unhandled.message_stream]
-            made += [call.id async for call in unhandled.function_stream]
-            await self._forget(made)
+            items = [message.message_id async for message in unhandled.message_stream]
+            items += [call.id async for call in unhandled.function_stream]
+            await self._forget(items)
 
     @property
     def _utterance_is_answered_next(self) -> bool:

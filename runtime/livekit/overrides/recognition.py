@@ -1,4 +1,4 @@
-"""LiveKit's AudioRecognition, in which a manual commit is kept and gets the whole transcript."""
+"""LiveKit's AudioRecognition, in which a manual commit survives and gets the whole transcript."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GovernedRecognition(AudioRecognition):
     """Called with the VAD and the exception that it has raised."""
 
     segment: Segment
-    """The segment of the STT stream; the next agent may continue both."""
+    """The segment of the STT stream; the next agent may continue it."""
 
     stt_hears = True
     """The STT gets the audio, and not silence in its place."""
@@ -53,7 +53,7 @@ class GovernedRecognition(AudioRecognition):
     _committing = False
     _skips_reply = False
     _commit: asyncio.Task[None] | None = None
-    _promised: asyncio.Future[str] | None = None
+    _commit_future: asyncio.Future[str] | None = None
     _leaves = False
     _commit_waits_until = 0.0
     _ends_now = False
@@ -130,27 +130,27 @@ class GovernedRecognition(AudioRecognition):
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
         self._commit_waits_until = _now() + how["transcript_timeout"]
-        self._promised = super()._commit_user_turn(**how)
-        return self._promised
+        self._commit_future = super()._commit_user_turn(**how)
+        return self._commit_future
 
     @property
     def _waits_for_transcript(self) -> bool:
         if self.commits_by_itself or self._leaves or not self.waits_for("commit_waits"):
             return False
-        # If a transcript arrived less than 0.5 s ago, LiveKit does not wait. It may be that of
-        # earlier speech.
+        # If a transcript arrived less than 0.5 s ago, LiveKit does not wait, but the transcript may
+        # be that of earlier speech.
         return not self._audio_transcript or self._commit_waits_until > _now()
 
     def _commit_later(self, decide: Callable[[], None]) -> None:
-        most = self._commit_waits_until - _now() if self._audio_transcript else None
-        commit = self._commit_with_transcript(decide, most)
+        wait = self._commit_waits_until - _now() if self._audio_transcript else None
+        commit = self._commit_with_transcript(decide, wait)
         self._committing = True
         self._end_of_turn_task = asyncio.create_task(commit)
         self._committing = False
 
-    async def _commit_with_transcript(self, decide: Callable[[], None], most: float | None) -> None:
+    async def _commit_with_transcript(self, decide: Callable[[], None], wait: float | None) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(most):
+            async with asyncio.timeout(wait):
                 await self.until(lambda: self._leaves or not self.waits_for("transcript_pending"))
         self._commit = self.__dict__["_end_of_turn_task"] = None
         decide()
@@ -158,11 +158,11 @@ class GovernedRecognition(AudioRecognition):
             await asyncio.wait({decision})
 
     def leave(self) -> None:
-        """It is about to be closed: no transcript arrives any more."""
+        """The close is near: no transcript arrives any more."""
         self._leaves = True
 
     def hand_over_commit(self) -> bool:
-        """Whether a commit is pending, for the next agent to carry out. It is ended here.
+        """End a pending commit. Returns whether the next agent must carry it out.
 
         If the next agent continues the STT stream, it gets the final transcript. LiveKit would wait
         for it here until the commit's timeout, and then use the interim transcript.
@@ -199,9 +199,9 @@ class GovernedRecognition(AudioRecognition):
 
     def _end_wait_for_transcript(self) -> bool:
         # A commit that still waits for a transcript would end the next turn.
-        if self._promised is None or self._promised.done():
+        if self._commit_future is None or self._commit_future.done():
             return False
-        self._promised.set_result("")  # the application may wait for it
+        self._commit_future.set_result("")  # the application may wait for it
         if self._commit_user_turn_atask is not None:
             self._commit_user_turn_atask.cancel()
         return True
@@ -210,14 +210,14 @@ class GovernedRecognition(AudioRecognition):
     def _end_of_turn_task(self) -> Any:
         task: Any = self.__dict__.get("_end_of_turn_task")
         if self._commit is not None and not self._commit.done() and task.done():
-            # The user's speech has cancelled the shield, not the commit inside it.
+            # The user's speech has cancelled the shield, not the commit.
             task = self.__dict__["_end_of_turn_task"] = asyncio.shield(self._commit)
         return task
 
     @_end_of_turn_task.setter
     def _end_of_turn_task(self, task: Any) -> None:
-        # A decision that replaces a commit counts as the commit, with the transcript since then.
-        # Otherwise both would end the same turn, the second one without a transcript.
+        # A decision that replaces a commit becomes the commit, with the newer transcript. Otherwise
+        # both would end the same turn, the second one without a transcript.
         replaces = self._cancel_commit()
         self._commit = task if replaces or self._committing else None
         self.__dict__["_end_of_turn_task"] = task if self._commit is None else asyncio.shield(task)
@@ -249,17 +249,17 @@ class GovernedRecognition(AudioRecognition):
 
     @property
     def decides_by_vad(self) -> bool:
-        """A turn ends when the VAD detects that the voice has ended."""
+        """A turn ends when the VAD detects the end of speech."""
         return self._turn_detection_mode in ("vad", None)
 
     @property
     def ends_by_stt(self) -> bool:
-        """The STT says when the voice has ended."""
+        """The STT detects the end of speech."""
         return bool(self._turn_detection_mode == "stt")
 
 
 class _Undelayed:
-    """Endpointing without a delay. What it learns goes to the wrapped endpointing."""
+    """Endpointing without a delay. It delegates to the wrapped endpointing."""
 
     min_delay = max_delay = 0.0
 

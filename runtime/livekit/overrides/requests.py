@@ -25,7 +25,7 @@ __all__ = ["RequestingActivity"]
 class RequestingActivity(PassingActivity):
     """An activity that completes each request, and waits until it may be sent."""
 
-    _cut_in: tuple[SpeechHandle, str] | None = None
+    _early_reply: tuple[SpeechHandle, str] | None = None
 
     def _create_speech_task(
         self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
@@ -37,7 +37,7 @@ class RequestingActivity(PassingActivity):
             govern(speech_handle, self._conductor).known = known
         return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
 
-    # -- a reply is requested: for a turn, or by the application, for a line that was typed
+    # -- a reply is requested: for a turn, or by the application for typed text
 
     def _generate_reply(self, **request: Any) -> SpeechHandle:
         handle = govern(super()._generate_reply(**request), self._conductor)
@@ -53,19 +53,19 @@ class RequestingActivity(PassingActivity):
         if not isinstance(self.llm, llm.RealtimeModel):  # LiveKit makes its own message then
             self._conductor.turns.reply_asked(handle, asked.id)
         if handle.scheduled:
-            said, task = asked.text_content or "", asyncio.current_task()
+            text, task = asked.text_content or "", asyncio.current_task()
             if self._conductor.turns.answered_by(task) is None:
-                self._may_cut_in(handle, said)
-            info = turn_of(said, asked.transcript_confidence or 0.0)
+                self._note_early_reply(handle, text)
+            info = turn_of(text, asked.transcript_confidence or 0.0)
             self._conductor.commits.typed(task, handle, info, self._item_ids)
         return handle
 
-    def _may_cut_in(self, handle: SpeechHandle, said: str) -> None:
-        # The agent interrupts the user (`user_turn_limit`) with a reply to what they have said so
-        # far. The turn that is committed afterwards begins with the same text.
+    def _note_early_reply(self, handle: SpeechHandle, text: str) -> None:
+        # The agent interrupts the user (`user_turn_limit`) with a reply to the transcript so far.
+        # The turn that is committed afterwards begins with the same text.
         limits = self.session.options.turn_handling["user_turn_limit"].values()
-        if any(limits) and said and f"{self.uncommitted_transcript} ".startswith(f"{said} "):
-            self._cut_in = handle, said
+        if any(limits) and text and f"{self.uncommitted_transcript} ".startswith(f"{text} "):
+            self._early_reply = handle, text
 
     @property
     def _item_ids(self) -> frozenset[str]:
@@ -91,14 +91,14 @@ class RequestingActivity(PassingActivity):
         return True
 
     # LiveKit has added the user's message, the instructions and the running calls. The rest is one
-    # synchronous step, so the model gets exactly what the flow has allowed.
+    # synchronous step, so the model gets exactly what the flow allowed.
 
     def stream_begins(self, context: llm.ChatContext) -> bool:
         """The `llm_node` of a speech begins, with the context of the request.
 
         Returns:
-            Whether the model is asked. LiveKit would ask it for a speech that was interrupted, too,
-            and check afterwards.
+            Whether the model is asked. LiveKit would ask it even for an interrupted speech, and
+            check afterwards.
         """
         speech = current_speech()
         if not isinstance(speech, GovernedHandle) or speech.request is None:
@@ -109,16 +109,16 @@ class RequestingActivity(PassingActivity):
         conversation = conversation_of(self).items
         copied, copies = shared(context.items, conversation)
         rest, since = _without(context.items, copied), _without(conversation, copies)
-        came = self._came_since(request, rest, since)
+        missing = self._missing_items(request, rest, since)
         prepared = self._preemptive_generation
-        if came and prepared is not None and prepared.speech_handle is speech:
+        if missing and prepared is not None and prepared.speech_handle is speech:
             prepared.chat_ctx = prepared.chat_ctx.copy()  # LiveKit compares it at the commit
-            prepared.chat_ctx.insert(came)
-        held = {item.id for item in (*since, *came)}
-        send(context, came, copied, held, speech, self._conductor, request.instructions)
+            prepared.chat_ctx.insert(missing)
+        held = {item.id for item in (*since, *missing)}
+        send(context, missing, copied, held, speech, self._conductor, request.instructions)
         return True
 
-    def _came_since(
+    def _missing_items(
         self,
         request: OwnRequest,
         context: Sequence[llm.ChatItem],
@@ -135,17 +135,17 @@ class RequestingActivity(PassingActivity):
             conversation: The conversation, without the common beginning.
         """
         known, shown = request.known, {item.id for item in context}
-        came = [
+        missing = [
             item
             for item in conversation
             if item.id not in shown
             and item.id not in known
             and (request.waited or item.type in ("function_call", "function_call_output"))
         ]
-        shown |= {item.id for item in came}
+        shown |= {item.id for item in missing}
         calls = self._conductor.tools.uncommitted()
         ended = (item for call in calls for item in items_of_call(call.speech, call.id))
-        return came + [item for item in ended if item.id not in shown and item.id not in known]
+        return missing + [item for item in ended if item.id not in shown and item.id not in known]
 
     def stream_came(self, first_text: bool) -> None:
         """The `llm_node` of a speech has produced something; `first_text`: its first text."""
@@ -164,7 +164,7 @@ class RequestingActivity(PassingActivity):
             return
         self._conductor.requests.calls_received(speech, calls)
         if calls and not spoke and self._conductor.speech.needs_no_floor(speech):
-            self._speech_q[:] = [one for one in self._speech_q if one[2] is not speech]
+            self._speech_q[:] = [entry for entry in self._speech_q if entry[2] is not speech]
             heapq.heapify(self._speech_q)
             speech._authorize_generation()
 
@@ -172,21 +172,21 @@ class RequestingActivity(PassingActivity):
         speech, replies = govern(handle, self._conductor), self._conductor.replies
 
         def before() -> bool:
-            others = (reply for reply in replies.may_still_call(speech))
+            others = iter(replies.may_still_call(speech))
             return any(isinstance(o, SpeechHandle) and o.scheduled for o in others)
 
         if not before():
             return False
-        # if it has the floor, they come after it
+        # if it has the floor, those replies come after it
         await self._conductor.until(lambda: handle.interrupted or speech.in_step or not before())
         return True
 
-    def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
-        """Whether an unanswered part is left."""
-        (handle, said), self._cut_in = self._cut_in or (None, ""), None
-        if handle is None or handle.done() or not info.new_transcript.startswith(said):
+    def _remove_answered_text(self, info: Any) -> bool:
+        """Whether unanswered text remains."""
+        (handle, text), self._early_reply = self._early_reply or (None, ""), None
+        if handle is None or handle.done() or not info.new_transcript.startswith(text):
             return True
-        info.new_transcript = info.new_transcript.removeprefix(said).strip()
+        info.new_transcript = info.new_transcript.removeprefix(text).strip()
         return bool(info.new_transcript)
 
 

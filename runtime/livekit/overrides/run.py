@@ -1,4 +1,4 @@
-"""A run that ends when no handoff is under way."""
+"""A run that ends when no handoff is running."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class GovernedRun(RunResult[Any]):
     """A run that stays open while an agent hands over.
 
     LiveKit ends a run when everything that it watches is done. Between two agents it watches
-    nothing for a moment. So the run ends only when the flow says so.
+    nothing for a moment. So the flow decides when the run ends.
     """
 
-    _moved: Callable[[], None]
-    _may_end = _idle = _cut = False
+    _progressed: Callable[[], None]
+    _may_end = _idle = _interrupted = False
 
     @classmethod
-    def adopt(cls, result: RunResult[Any], moved: Callable[[], None]) -> GovernedRun:
+    def adopt(cls, result: RunResult[Any], progressed: Callable[[], None]) -> GovernedRun:
         """Turn a run that LiveKit has begun into a governed one."""
         result.__class__ = cls
         assert isinstance(result, cls)
-        result._moved = moved
+        result._progressed = progressed
         return result
 
     def __repr__(self) -> str:
@@ -44,15 +44,15 @@ class GovernedRun(RunResult[Any]):
     @property
     def whole(self) -> bool:
         """No speech of the run was interrupted, and each of its calls has an output."""
-        kinds = [event.type for event in self.events]
-        return not self._cut and kinds.count("function_call") == kinds.count("function_call_output")
+        count = [event.type for event in self.events].count
+        return not self._interrupted and count("function_call") == count("function_call_output")
 
     def when_done(self, call: Callable[[GovernedRun], object]) -> None:
         """Call a function once the run has its result."""
         self._done_fut.add_done_callback(lambda _: call(self))
 
     def end(self) -> None:
-        """Let the run end as soon as what it watches is done."""
+        """Let the run end as soon as everything that it watches is done."""
         self._may_end = True
         super()._mark_done_if_needed(None)
 
@@ -62,9 +62,9 @@ class GovernedRun(RunResult[Any]):
             self._done_fut.set_exception(error)
 
     def _mark_done_if_needed(self, handle: Any) -> None:
-        self._cut |= isinstance(handle, SpeechHandle) and handle.interrupted
+        self._interrupted |= isinstance(handle, SpeechHandle) and handle.interrupted
         super()._mark_done_if_needed(handle)
-        self._moved()
+        self._progressed()
 
     def _mark_done(self) -> None:
         self._idle = True

@@ -28,9 +28,9 @@ class Segment:
     _heard: str = ""
     _taken: str = ""
 
-    def commit(self, words: str) -> None:
+    def commit(self, text: str) -> None:
         """A turn is committed with this text."""
-        if self._heard and words.endswith(self._heard):
+        if self._heard and text.endswith(self._heard):
             self._taken, self._heard = f"{self._taken} {self._heard}", ""
 
     def without_taken(self, event: SpeechEvent) -> SpeechEvent:
@@ -49,7 +49,7 @@ class Segment:
 
 
 def _rest(text: str, taken: str) -> str:
-    """The text without the used words at its beginning."""
+    """The text after the words that were used."""
     words = text.split()
     pairs = zip(words, taken.split(), strict=False)
     same = len(list(takewhile(lambda pair: _spoken(pair[0]) == _spoken(pair[1]), pairs)))

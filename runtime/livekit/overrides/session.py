@@ -39,7 +39,7 @@ from .speech import GovernedHandle
 __all__ = ["GovernedSession"]
 
 RECENT = 64
-"""How many results to remember the commit times of; copies for the next agent are not older."""
+"""The number of remembered commit times of results; the next agent's copies are not older."""
 
 
 class GovernedSession(ClosingSession[Userdata_T]):
@@ -102,8 +102,7 @@ class GovernedSession(ClosingSession[Userdata_T]):
         )
 
     def show_to_next(self, items: Sequence[Any]) -> None:
-        """Give the active agent the late calls and results of a replaced agent, since the active
-        agent says them."""
+        """Give the active agent the late calls and results of a replaced agent, to deliver them."""
         if (activity := self.activity) is None:
             return
         conversation = conversation_of(activity)
@@ -130,7 +129,7 @@ class GovernedSession(ClosingSession[Userdata_T]):
         """Apply the options that the application has changed."""
 
     def listen_to(self, output: StepOutput | None) -> None:
-        """Report the playout of this output, and of no other."""
+        """Report the playout of this output only."""
         self._stop_listening()
         self._stop_listening = nothing
         if output is None:
@@ -144,15 +143,15 @@ class GovernedSession(ClosingSession[Userdata_T]):
 
     def add_transcript(self, info: Any) -> None:
         """Add a turn that gets no answer to the conversation."""
-        said = llm.ChatMessage(
+        message = llm.ChatMessage(
             role="user",
             content=[info.new_transcript],
             transcript_confidence=info.transcript_confidence,
         )
         activity: Any = self._activity
-        conversation_of(activity).items.append(said)
-        self.history.insert(said)
-        self.emit("conversation_item_added", ConversationItemAddedEvent(item=said))
+        conversation_of(activity).items.append(message)
+        self.history.insert(message)
+        self.emit("conversation_item_added", ConversationItemAddedEvent(item=message))
 
     def clear_user_turn(self) -> None:
         """As `AgentSession.clear_user_turn`."""
@@ -183,7 +182,7 @@ class GovernedSession(ClosingSession[Userdata_T]):
 
     def _on_audio_enabled_changed(self, enabled: bool) -> None:
         super()._on_audio_enabled_changed(enabled)
-        if not self.tuner.muted:  # otherwise the flow has done it
+        if not self.tuner.muted:  # otherwise the flow did it
             self._conductor.microphone_turned(on=enabled)
 
     def report(self, report: Report) -> None:

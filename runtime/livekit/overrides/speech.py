@@ -45,7 +45,7 @@ class OwnRequest:
 
     Attributes:
         known: The ids of the items in the conversation when LiveKit copied it.
-        waited: It had to wait since then, so it must include what was said in the meantime.
+        waited: It had to wait since then, so it must include newer items.
         instructions: Its own instructions.
     """
 
@@ -62,7 +62,7 @@ class GovernedHandle(SpeechHandle):
     """It answers messages that a realtime model has heard."""
     instructed: bool = False
     """It follows instructions of the application, and does not answer the user."""
-    only_tells: bool = False
+    delivers_only: bool = False
     """It asks a realtime model to deliver results, not to answer the user."""
     output: Any = UNKNOWN
     """The output of its latest step, once that has begun; None if it is text only."""
@@ -77,8 +77,8 @@ class GovernedHandle(SpeechHandle):
     failed: bool = False
     """An error ends it; set before it is done."""
 
-    _cut: asyncio.Future[None] | None = None  # made for those who wait for its interruption
-    _over: asyncio.Future[None] | None = None  # the same for its end
+    _interruption: asyncio.Future[None] | None = None  # for waits for its interruption
+    _over: asyncio.Future[None] | None = None  # for waits for its end
     _source: Source | None = None
     _holds = 0
 
@@ -89,7 +89,7 @@ class GovernedHandle(SpeechHandle):
     def allow_interruptions(self) -> bool:
         """As `SpeechHandle.allow_interruptions`."""
         if not self.interruptible:
-            # LiveKit drops a committed turn if an uninterruptible speech has taken the floor since.
+            # LiveKit drops a committed turn if an uninterruptible speech has taken the floor.
             self._conductor.commits.floor_denied(self, asyncio.current_task())
         return self.interruptible
 
@@ -115,9 +115,9 @@ class GovernedHandle(SpeechHandle):
         replace a reply that has not begun; LiveKit would raise if that is uninterruptible.
         """
         tool_interrupts(self)
-        goes_on = not (self.interrupted or self.done())
+        active = not (self.interrupted or self.done())
         self.stop(source, force=force or (source == "user_turn" and self.waits))
-        if goes_on and source == "programmatic":
+        if active and source == "programmatic":
             self._conductor.speech.interrupted_by_code(self, asyncio.current_task())
         return self
 
@@ -125,16 +125,16 @@ class GovernedHandle(SpeechHandle):
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            _set(self._cut)
+            _set(self._interruption)
             self._conductor.speech.interrupted(self, self._source)
         return self
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
         for item in items:
-            if item.type == "function_call":  # it begins now, and its id was not used yet
+            if item.type == "function_call":  # it begins now, and its id is unused
                 item.call_id = own_id(self._conductor, item.id, item.call_id)
         outputs = [item for item in items if item.type == "function_call_output"]
-        for output in outputs:  # LiveKit gives a call that was cancelled an empty output
+        for output in outputs:  # LiveKit gives a cancelled call an empty output
             call = self._conductor.tools.get(output.call_id)
             if call is not None:
                 output.output = call.output_of(output.output, output.is_error)
@@ -146,8 +146,7 @@ class GovernedHandle(SpeechHandle):
         if results and activity is not None:
             activity.tell(results)
         if outputs:
-            given = [Result(item.call_id, not item.output) for item in outputs]
-            self._conductor.tools.given(given)
+            self._conductor.tools.given(Result(item.call_id, not item.output) for item in outputs)
         if replies := [item for item in items if _is_heard_reply(item)]:
             whole = not (self.failed or any(item.interrupted for item in replies))
             self._conductor.requests.reply_heard(self.id, whole=whole)
@@ -159,25 +158,25 @@ class GovernedHandle(SpeechHandle):
         self.known, self.turn_context = GovernedHandle.known, None  # LiveKit keeps the speech
         self._conductor.speech.finished(self, failed=self.failed)
 
-    async def unless_cut(self, wait: Coroutine[Any, Any, None]) -> None:
-        """Wait for this, but not longer than until the speech is interrupted."""
+    async def unless_interrupted(self, wait: Coroutine[Any, Any, None]) -> None:
+        """Wait for this until the speech is interrupted."""
         task = asyncio.ensure_future(wait)
-        self._cut = self._cut or _future(self.interrupted)
+        self._interruption = self._interruption or _future(self.interrupted)
         try:
-            await asyncio.wait({task, self._cut}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, self._interruption}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             task.cancel()
 
     async def wait_for_playout(self) -> None:
-        # If the user interrupts a tool's turn, the tool's unsaid speech is dropped with it. The
-        # tool itself continues, as in LiveKit.
+        # If the user interrupts a tool's turn, the tool's queued speech is dropped too. The tool
+        # itself continues, as in LiveKit.
         call = self._blocking_call()
         owner = call.speech if call is not None else None
         if isinstance(owner, GovernedHandle) and owner is not self:
             try:
                 self._over = self._over or _future(self.done())
-                owner._cut = owner._cut or _future(owner.interrupted)
-                over = {self._over, owner._cut}
+                owner._interruption = owner._interruption or _future(owner.interrupted)
+                over = {self._over, owner._interruption}
                 await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
             finally:  # also if the tool is cancelled with its turn
                 by_user = owner.interrupted and owner._source not in (None, "programmatic")
@@ -194,12 +193,12 @@ class GovernedHandle(SpeechHandle):
         return None if call is None or call.state == "reported" else call
 
     def runs(self, task: asyncio.Task[Any]) -> None:
-        """This task runs for it, until it ends."""
+        """Add a task of this speech."""
         self.tasks += (task,)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        self.tasks = tuple(one for one in self.tasks if one is not task)
+        self.tasks = tuple(other for other in self.tasks if other is not task)
 
     @property
     def held_by_tools(self) -> bool:
@@ -231,7 +230,7 @@ class GovernedHandle(SpeechHandle):
         floor.step.agent.wait_again(self)
 
     async def _wait_for_authorization(self) -> None:
-        # Once LiveKit's task has the floor, it cannot wait for it again.
+        # Once LiveKit's task has the floor, it cannot wait for the floor again.
         await super()._wait_for_authorization()
         while self._conductor.speech.awaits_model(self):
             await self._conductor.until(lambda: not self._conductor.speech.awaits_model(self))
@@ -283,9 +282,9 @@ def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
     return item.type == "message" and item.role == "assistant" and bool(item.text_content)
 
 
-def printed_as(theirs: type, one: object) -> str:
+def printed_as(original: type, value: object) -> str:
     """The repr of an overriding object, with the name of LiveKit's class."""
-    return f"<{theirs.__module__}.{theirs.__qualname__} object at {id(one):#x}>"
+    return f"<{original.__module__}.{original.__qualname__} object at {id(value):#x}>"
 
 
 def _future(done: bool) -> asyncio.Future[None]:
@@ -320,14 +319,14 @@ def own_id(conductor: Conductor, item: str, given: str) -> str:
 def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
     """A call, and its output if there is one, as LiveKit will commit them."""
     items = speech.chat_items if isinstance(speech, SpeechHandle) else []
-    its = [item for item in items if getattr(item, "call_id", None) == call_id]
-    return its if any(item.type == "function_call_output" for item in its) else []
+    own = [item for item in items if getattr(item, "call_id", None) == call_id]
+    return own if any(item.type == "function_call_output" for item in own) else []
 
 
 def _running_tool() -> RunContext[Any] | None:
     """The context of the tool call that the current task runs."""
     task = asyncio.current_task()
-    calls = (call for of_session in _RunningTasks.values() for call in of_session.values())
+    calls = (call for calls in _RunningTasks.values() for call in calls.values())
     return next((call.ctx for call in calls if call.exe_task is task), None)
 
 
@@ -353,7 +352,7 @@ def current_speech() -> SpeechHandle | None:
 
 @contextmanager
 def running_for(speech: SpeechHandle | None) -> Iterator[None]:
-    """Tasks created here run for this speech; None: for that of the current task."""
+    """Tasks created here run for this speech, or for that of the current task."""
     token = _SPEECH.set(speech or _SPEECH.get())
     try:
         yield

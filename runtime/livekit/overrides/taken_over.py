@@ -10,14 +10,14 @@ from livekit.agents import llm
 
 from .speech import GovernedHandle, current_speech
 
-__all__ = ["ClosedRealtimeSession", "InputAudio", "is_of_a_speech", "unless_over"]
+__all__ = ["ClosedRealtimeSession", "InputAudio", "in_speech_task", "unless_over"]
 
 
 class InputAudio:
     """Replaces `clear_audio` of a realtime session.
 
     When an agent takes over the session, LiveKit clears the user's uncommitted audio. Here it
-    stays, and the next agent answers it. A deferred turn also stays in the audio until it can be
+    stays, and the next agent answers it. The audio of a deferred turn stays until it can be
     answered.
 
     Args:
@@ -66,20 +66,20 @@ class ClosedRealtimeSession:
         pass
 
 
-def is_of_a_speech() -> bool:
+def in_speech_task() -> bool:
     """The current task belongs to a speech, not to a tool or the application."""
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
 
 
 def unless_over(interrupt: Callable[[], None]) -> Callable[[], None]:
-    """`interrupt` of a model. LiveKit calls it before a reply to results, even if that reply is
-    dropped because the turn is over. Then it would interrupt the model's answer to the user."""
+    """A model's `interrupt`. LiveKit calls it before a reply to results, even if that reply is
+    dropped because the turn is over. It would then interrupt the model's answer to the user."""
 
     def interrupt_model() -> None:
         speech = current_speech()
         over = isinstance(speech, GovernedHandle) and speech.interrupted and speech.steps_over
-        if not (over and is_of_a_speech()):
+        if not (over and in_speech_task()):
             interrupt()
 
     return interrupt_model

@@ -1,4 +1,4 @@
-"""What a tool may ask and report while it runs."""
+"""The context of a running tool."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class TurnContext(RunContext[Userdata_T]):
         """As `RunContext.wait_for_playout`.
 
         Raises:
-            SpeechInterrupted: The user has objected to the call, which is not made yet.
+            SpeechInterrupted: The user has objected before the tool took effect.
         """
         speech, call = self.speech_handle, self._call
         if isinstance(speech, GovernedHandle) and call is not None and call.state != "reported":
-            await speech.unless_cut(super().wait_for_playout())
+            await speech.unless_interrupted(super().wait_for_playout())
             await speech._conductor.objections.known(call, "await_transcript")
-            if (said := speech._conductor.tools.cut_wait(call.id)) is not None:
-                raise SpeechInterrupted(speech.id, said)
+            if (output := speech._conductor.tools.cut_wait(call.id)) is not None:
+                raise SpeechInterrupted(speech.id, output)
         await super().wait_for_playout()
 
     @property
@@ -68,16 +68,16 @@ class TurnContext(RunContext[Userdata_T]):
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
         if keeping is not None and (why := await keeping.before_effect()) is not None:
             raise SpeechInterrupted(speech.id, why)
-        # A pending interruption must come before the side effect. There is no way to see one, so
-        # every ready callback runs first.
+        # A pending interruption must come before the side effect, but cannot be detected. So every
+        # ready callback runs first.
         await asyncio.sleep(0)
         if (call := self._call) is not None and isinstance(speech, GovernedHandle):
             await speech._conductor.objections.known(call, "await_transcript")
-            said = call.refusal_of_effect()
+            refusal = call.refusal_of_effect()
         else:
-            said = UNKNOWN if speech.interrupted else None
-        if said is not None:
-            raise SpeechInterrupted(speech.id, said)
+            refusal = UNKNOWN if speech.interrupted else None
+        if refusal is not None:
+            raise SpeechInterrupted(speech.id, refusal)
 
     @property
     def call_key(self) -> str:
@@ -105,7 +105,7 @@ class TurnContext(RunContext[Userdata_T]):
         that still waits for the user to be quiet when the work is done is dropped, as it would
         delay the result.
         """
-        said: list[SpeechHandle] = []
+        fillers: list[SpeechHandle] = []
 
         def say(step: int) -> Any:
             agent: Any = cast(Any, self.session).activity
@@ -113,7 +113,7 @@ class TurnContext(RunContext[Userdata_T]):
                 return None
             filler = source(step) if callable(source) else source
             if isinstance(filler, str):
-                said.append(filler := self.session.say(filler))
+                fillers.append(filler := self.session.say(filler))
             return filler
 
         filling = super().with_filler(say, delay=delay, interval=interval, max_steps=max_steps)
@@ -121,24 +121,24 @@ class TurnContext(RunContext[Userdata_T]):
             async with filling:
                 yield
         finally:
-            for handle in said:
+            for handle in fillers:
                 if isinstance(handle, GovernedHandle) and handle.held:
                     handle.stop("programmatic")
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         message, refused = self._without_handoff(message)
-        given = super()._make_update_output(message, **how)
-        if refused and given.fnc_call_out is not None:
-            refuse_handoff(given.fnc_call_out)
-        return given
+        output = super()._make_update_output(message, **how)
+        if refused and output.fnc_call_out is not None:
+            refuse_handoff(output.fnc_call_out)
+        return output
 
     def _make_update_pair(self, message: Any, **how: Any) -> Any:
-        # the name of 2.0
+        # its name in 2.0
         message, refused = self._without_handoff(message)
-        given = super()._make_update_pair(message, **how)  # type: ignore[misc]
+        pair = super()._make_update_pair(message, **how)  # type: ignore[misc]
         if refused:
-            refuse_handoff(given[1])
-        return given
+            refuse_handoff(pair[1])
+        return pair
 
     def _without_handoff(self, message: Any) -> tuple[Any, bool]:
         """LiveKit treats a handoff after an update of the call as an error. A handoff of an

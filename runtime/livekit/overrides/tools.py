@@ -1,4 +1,4 @@
-"""An executor that asks the flow before it runs a tool, and what is known of running calls."""
+"""An executor that asks the flow before it runs a tool, and functions about running calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _replacing: ContextVar[str | None] = ContextVar("turnfsm_replacing", default=Non
 NOT_RUN_AGAIN = "This is the result of the identical call {call}. The tool did not run again."
 ENDED = "The identical call {call} has ended. The tool did not run again."
 HANDED_OVER = "The identical call {call} handed the user over. The tool did not run again."
-STILL_UNDER_WAY = "The identical call {call} is still running. The tool did not run again."
+IDENTICAL_RUNNING = "The identical call {call} is still running. The tool did not run again."
 STILL_RUNNING = "The call is still running. Its result will follow."
 
 
@@ -56,21 +56,21 @@ class GovernedExecutor(_ToolExecutor):
 
     async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
         call, turn = run_ctx.function_call, run_ctx.speech_handle.id
-        tools, made = self._conductor.tools, (call.name, call.arguments, turn)
+        tools, key = self._conductor.tools, (call.name, call.arguments, turn)
         activity: Any = self._conductor.agent
         tool = activity.tool(call.name) if activity is not None else None
-        if tools.waits_for_identical(*made, tool):
-            await self._conductor.until(lambda: not tools.waits_for_identical(*made, tool))
+        if tools.waits_for_identical(*key, tool):
+            await self._conductor.until(lambda: not tools.waits_for_identical(*key, tool))
         activity = self._conductor.agent
         shown = activity.shown_results if activity is not None else ()
-        if (known := tools.identical(call.call_id, *made, tool, shown)) is not None:
-            return _answer_with(known, turn)
+        if (earlier := tools.identical(call.call_id, *key, tool, shown)) is not None:
+            return _answer_with(earlier, turn)
         if tools.confirmation(call.name, call.arguments) is not None:
             refused = await self._until_allowed(run_ctx, activity, tool)
             if refused is not None:
                 return refused
             how["tool"] = _approved(how["tool"], call)
-        if (why := await self._conductor.requests.before_call(call.call_id, *made)) is not None:
+        if (why := await self._conductor.requests.before_call(call.call_id, *key)) is not None:
             raise ToolError(why)
         replaces = getattr(how["tool"].info, "on_duplicate", None) == "replace"
         token = _replacing.set(call.call_id if replaces else None)
@@ -92,7 +92,7 @@ class GovernedExecutor(_ToolExecutor):
                 await asyncio.wait({running.exe_task})  # LiveKit's callback, which reports the end
             if keeping:
                 await self._conductor.requests.after_call()
-        return await self._once_known(run_ctx, value) if hands_over(value) else value
+        return await self._after_objection_known(run_ctx, value) if hands_over(value) else value
 
     async def cancel(self, call_id: str) -> bool:
         """Cancel a running call. If a newer call replaces it, its result is not delivered."""
@@ -102,7 +102,7 @@ class GovernedExecutor(_ToolExecutor):
         return await super().cancel(call_id)
 
     async def _until_allowed(self, run_ctx: RunContext[Any], activity: Any, tool: object) -> Any:
-        # LiveKit hears of the call when its tool begins; the flow, when the user is to be asked.
+        # LiveKit learns of the call when its tool begins; the flow, before the user is asked.
         made, tools = run_ctx.function_call, self._conductor.tools
         speech = govern(run_ctx.speech_handle, self._conductor)
         tools.started(made.call_id, made.name, made.arguments, speech, activity, tool)
@@ -120,16 +120,16 @@ class GovernedExecutor(_ToolExecutor):
             return llm.ToolResult(why, reply_required=False)
         raise ToolError(why)
 
-    async def _once_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
-        # LiveKit hands over after the preamble. If the user interrupts the preamble, it must first
-        # be known whether they object.
+    async def _after_objection_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
+        # LiveKit hands over after the preamble. If the user interrupts the preamble, wait until
+        # it is known whether they object.
         speech = run_ctx.speech_handle
         call = self._conductor.tools.get(run_ctx.function_call.call_id)
         if call is None or not isinstance(speech, GovernedHandle):
             return value
         call.waits = True
         try:
-            await speech.unless_cut(RunContext.wait_for_playout(run_ctx))
+            await speech.unless_interrupted(RunContext.wait_for_playout(run_ctx))
             await self._conductor.objections.known(call, "hand_over_later")
         finally:
             call.waits = False
@@ -144,9 +144,9 @@ class GovernedExecutor(_ToolExecutor):
         # agenda like any late result, or need not be delivered.
         outputs = [item for item in items if item.type == "function_call_output"]
         call = ctx.function_call
-        if (made := self._conductor.tools.get(call.call_id)) is not None:
+        if (entry := self._conductor.tools.get(call.call_id)) is not None:
             for output in outputs:
-                output.output = made.output_of(output.output, output.is_error)
+                output.output = entry.output_of(output.output, output.is_error)
         if not self._conductor.tools.was_answered(call.call_id):
             await super()._enqueue_reply(ctx, items, **how)
             ctx.session.show_to_next(items)
@@ -161,8 +161,8 @@ class GovernedExecutor(_ToolExecutor):
 
     @property
     def _pending_updates(self) -> Any:
-        # LiveKit handles them when nobody speaks, perhaps long after the result. By then an answer
-        # may have delivered it.
+        # LiveKit handles updates when nobody speaks, perhaps after an answer has delivered the
+        # result.
         pending: list[Any] = self.__dict__["_pending_updates"]
         pending[:] = [update for update in pending if not self._is_delivered(update)]
         return pending
@@ -207,8 +207,8 @@ class GovernedExecutor(_ToolExecutor):
 
 
 def _approved(tool: Any, call: llm.FunctionCall) -> Any:
-    """The same tool without LiveKit's own question: the user has said yes to that of the flow. Only
-    in livekit-agents 2.0 a tool has `requires_approval`."""
+    """The same tool without LiveKit's own question: the user has said yes to the flow's. Only in
+    livekit-agents 2.0 can a tool have `requires_approval`."""
     if not getattr(tool.info, "requires_approval", False):
         return tool
 
@@ -231,16 +231,15 @@ def _is_silent(value: Any, agent: object) -> bool:
     return isinstance(agent, AgentTask) or not ends
 
 
-def _answer_with(known: LedgerCall, turn: str) -> Any:
-    """The output of a call that was answered with the result of an identical one. It says that the
-    tool did not run."""
-    if not known.over:
-        return STILL_UNDER_WAY.format(call=known.id)
-    if known.output and not known.handoff:
-        return f"{known.output}\n{NOT_RUN_AGAIN.format(call=known.id)}"
-    said = (HANDED_OVER if known.handoff else ENDED).format(call=known.id)
+def _answer_with(earlier: LedgerCall, turn: str) -> Any:
+    """The output of a call that was answered with the result of an identical one."""
+    if not earlier.over:
+        return IDENTICAL_RUNNING.format(call=earlier.id)
+    if earlier.output and not earlier.handoff:
+        return f"{earlier.output}\n{NOT_RUN_AGAIN.format(call=earlier.id)}"
+    text = (HANDED_OVER if earlier.handoff else ENDED).format(call=earlier.id)
     # the next agent speaks; after a restart there is no handoff
-    return llm.ToolResult(said, reply_required=known.handoff and known.turn != turn)
+    return llm.ToolResult(text, reply_required=earlier.handoff and earlier.turn != turn)
 
 
 def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] | None:
@@ -254,7 +253,7 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
 
 
 def activity_of(session: AgentSession[Any], call_id: str) -> Any:
-    """The activity that a running tool call belongs to; None if it is of no agent."""
+    """The activity of a running tool call; None without an agent."""
     executor = _RunningTasks[session][call_id].executor
     return executor.activity if isinstance(executor, GovernedExecutor) else None
 
@@ -262,23 +261,23 @@ def activity_of(session: AgentSession[Any], call_id: str) -> Any:
 def returned(session: AgentSession[Any]) -> dict[str, Literal["agent", "other"]]:
     """The return values of tools whose ends LiveKit is about to report."""
     running = _RunningTasks.get(session, {})
-    return {call: _gave(task.exe_task) for call, task in running.items() if task.exe_task.done()}
+    return {call: _kind(task.exe_task) for call, task in running.items() if task.exe_task.done()}
 
 
-def _gave(task: asyncio.Task[Any]) -> Literal["agent", "other"]:
+def _kind(task: asyncio.Task[Any]) -> Literal["agent", "other"]:
     failed = task.cancelled() or task.exception() is not None
     return "other" if failed or not hands_over(task.result()) else "agent"
 
 
 async def say_still_running(context: TurnContext[Any]) -> None:
-    """Give a call that continues in the background an output that says so."""
+    """Give a call that continues in the background the output "still running"."""
     await context.update(STILL_RUNNING, template="{message}")
 
 
 def report_result(
     session: AgentSession[Any], call: llm.FunctionCall, output: llm.FunctionCallOutput
 ) -> bool:
-    """Report the result of a call to the application that was answered before it had ended.
+    """Report to the application the result of a call that was answered before it had ended.
 
     LiveKit has emitted ``function_tools_executed`` with the earlier output. It is emitted again,
     with the same call and its result.
@@ -288,7 +287,7 @@ def report_result(
     """
     result = output.model_copy(update={"call_id": call.call_id})
     event = FunctionToolsExecutedEvent(function_calls=[call], function_call_outputs=[result])
-    # Not `session.emit`, which would also tell the flow that a step has executed its calls.
+    # Not `session.emit`, which would also report executed calls to the flow.
     AgentSession.emit(session, "function_tools_executed", event)
     return bool(result.output) and event.has_tool_reply
 
@@ -298,13 +297,13 @@ def cancelled_pair(
 ) -> tuple[llm.FunctionCall, llm.FunctionCallOutput]:
     """The call and output that LiveKit would commit for a cancelled call that was answered
     before."""
-    made = llm.FunctionCall(
+    final = llm.FunctionCall(
         call_id=f"{call.call_id}_final", name=call.name, arguments=call.arguments
     )
     output = llm.FunctionCallOutput(
-        call_id=made.call_id, name=call.name, output=text, is_error=True
+        call_id=final.call_id, name=call.name, output=text, is_error=True
     )
-    return made, output
+    return final, output
 
 
 def cancel_call(session: AgentSession[Any], call_id: str) -> None:

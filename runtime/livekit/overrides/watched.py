@@ -9,7 +9,7 @@ __all__ = ["Watched"]
 
 
 class Watched:
-    """Calls a function when the attribute is set, and costs nothing when it is read.
+    """Calls a function when the attribute is set, without cost for reads.
 
     LiveKit reads some attributes several times per audio frame, and sets them once per turn. A
     descriptor without `__get__` is not called: Python reads the instance's dictionary.
