@@ -167,7 +167,7 @@ class WordsPanel {
       item.addEventListener("click", () => this.onTime(t));
       return item;
     });
-    this.times = words.map((w) => w.t);
+    this.times = said.map((w) => w.t);
     const note = redacted ? [element("p", { class: "quiet" }, "This journal does not contain what people said. Write it with JsonlSink(..., redact=None) to have it.")] : [];
     const none = this.items.length ? [] : [element("p", { class: "quiet" }, "Nothing was said.")];
     this.box.replaceChildren(...note, ...none, ...this.items);
