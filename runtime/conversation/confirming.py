@@ -30,7 +30,7 @@ class Confirming:
     Args:
         session: Its active agent asks.
         tools: The calls.
-        expecting: Is told to expect a yes or a no.
+        expecting: Expects the yes or no.
         floor: The floor.
         can_say: Returns whether the agent can speak now.
     """

@@ -78,7 +78,7 @@ class OpenCalls:
         return first
 
     def was_answered(self, call_id: str) -> bool:
-        """The model was told that the call is still running.
+        """The call has the output "still running".
 
         Its result comes later, separately from the step.
         """

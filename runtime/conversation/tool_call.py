@@ -297,7 +297,7 @@ class ToolCall:
         elif self.state == "unanswered":
             self.drop("the agent says it itself")
         else:
-            self.drop("the answer to what the user has said instead of yes tells it")
+            self.drop("the reply to the user's other answer covers it")
 
     def drop_question(self) -> None:
         self.drop("the user has answered its question")

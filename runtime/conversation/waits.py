@@ -78,11 +78,11 @@ class LongWait:
     """Follows one wait at a time, and reports it each time its length has doubled.
 
     Args:
-        tell: Called with each report.
+        report: Called with each report.
     """
 
-    def __init__(self, tell: Callable[[TurnWaitsLong], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[TurnWaitsLong], None]) -> None:
+        self._report = report
         self._reported: TurnWaitsLong | None = None
 
     @property
@@ -109,11 +109,11 @@ class LongWait:
         else:
             self.over(now)
         self._reported = wait = TurnWaitsLong(*key, round(since, 6), round(now - since, 6))
-        self._tell(wait)
+        self._report(wait)
 
     def over(self, now: float) -> None:
         """The wait is over."""
         reported, self._reported = self._reported, None
         if reported is not None:
             seconds = round(now - reported.since, 6)
-            self._tell(attrs.evolve(reported, seconds=seconds, ended=True))
+            self._report(attrs.evolve(reported, seconds=seconds, ended=True))

@@ -45,7 +45,7 @@ class AnsweringActivity(OutputActivity):
         model = self.__dict__.get("_rt_session")
         return model.sync if isinstance(model, GovernedModel) else None
 
-    def tell(self, results: Sequence[llm.FunctionCallOutput]) -> None:
+    def send_results(self, results: Sequence[llm.FunctionCallOutput]) -> None:
         """Send results to the model as they arrive.
 
         LiveKit would wait for silence, and the model may reply before that.
@@ -90,7 +90,7 @@ class AnsweringActivity(OutputActivity):
         conversation.insert([copy, output])
         self.session.history.insert([copy, output])
         self._conductor.tools.late_result(Result(call, not wanted))
-        self.tell([output])
+        self.send_results([output])
 
     def answer(self, calls: Sequence[str]) -> None:
         """Answer calls that continue in the background with "still running"."""

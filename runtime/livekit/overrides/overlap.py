@@ -32,16 +32,16 @@ class OverlapJudge:
     Args:
         detector: The detector.
         conductor: Its flow has an event of `VERDICTS`.
-        tell: Called with each verdict, for the application.
+        emit: Called with each verdict, for the application.
     """
 
     def __init__(
         self,
         detector: inference.AdaptiveInterruptionDetector,
         conductor: Conductor,
-        tell: Callable[[inference.OverlappingSpeechEvent], object],
+        emit: Callable[[inference.OverlappingSpeechEvent], object],
     ) -> None:
-        self._conductor, self._tell = conductor, tell
+        self._conductor, self._emit = conductor, emit
         self._agent_heard = self._user_heard = False
         self._step: str | None = None
         self._stream = detector.stream()
@@ -93,7 +93,7 @@ class OverlapJudge:
     async def _judge(self) -> None:
         try:
             async for verdict in self._stream:
-                self._tell(verdict)
+                self._emit(verdict)
                 judged = verdict.is_interruption or verdict.total_duration > 0
                 if self._step is not None and judged and not verdict.agent_ended:
                     report = self._conductor.speech.overlap_judged

@@ -96,7 +96,7 @@ class GovernedSession(ClosingSession[Userdata_T]):
             commits = self.__dict__.setdefault("_commits", deque(maxlen=RECENT))
             commits.extend((item.call_id, time.time()) for item in results)
             for activity in tuple(self.__dict__.get("_adopted", ())):
-                activity.tell(results)
+                activity.send_results(results)
         self._conductor.tools.committed(
             Result(item.call_id, not (item.output or item.is_error)) for item in results
         )

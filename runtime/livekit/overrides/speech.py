@@ -144,7 +144,7 @@ class GovernedHandle(SpeechHandle):
         results = [item for item in outputs if item.output or not self.interrupted]
         activity: Any = self._conductor.agent
         if results and activity is not None:
-            activity.tell(results)
+            activity.send_results(results)
         if outputs:
             self._conductor.tools.given(Result(item.call_id, not item.output) for item in outputs)
         if replies := [item for item in items if _is_heard_reply(item)]:

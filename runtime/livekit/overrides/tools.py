@@ -103,17 +103,17 @@ class GovernedExecutor(_ToolExecutor):
 
     async def _until_allowed(self, run_ctx: RunContext[Any], activity: Any, tool: object) -> Any:
         # LiveKit learns of the call when its tool begins; the flow, before the user is asked.
-        made, tools = run_ctx.function_call, self._conductor.tools
+        item, tools = run_ctx.function_call, self._conductor.tools
         speech = govern(run_ctx.speech_handle, self._conductor)
-        tools.started(made.call_id, made.name, made.arguments, speech, activity, tool)
-        call = tools.get(made.call_id)
+        tools.started(item.call_id, item.name, item.arguments, speech, activity, tool)
+        call = tools.get(item.call_id)
         why: str | None = CANCELLED
         try:
             why = await call.allowed() if call is not None else None
         finally:
             if why is not None:
                 how: Any = "cancelled" if why == CANCELLED else "error"
-                tools.ended(made.call_id, how, why, result_id=made.call_id)
+                tools.ended(item.call_id, how, why, result_id=item.call_id)
         if why is None:
             return None
         if call is not None and not call.on_agenda:
