@@ -13,7 +13,7 @@ class Heard:
 
     Attributes:
         start, end: In seconds from the start of the stage.
-        text: The words that were heard.
+        text: The text that was heard.
     """
 
     start: float

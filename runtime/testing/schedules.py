@@ -1,8 +1,7 @@
 """Virtual time with random schedules, to find races that asyncio's own order never shows.
 
-Asyncio runs callbacks in the order in which they became ready. Which task becomes ready first is
-mostly an accident: it depends on the number of awaits in a library, and on the network. A
-`PermutedLoop` draws another order, which is the same for the same seed.
+Asyncio runs callbacks in the order in which they became ready. It depends on the number of awaits
+in a library, and on the network. A `PermutedLoop` draws another order, by its seed.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class PermutedLoop(VirtualLoop):
     It changes the order of callbacks that are ready at the same moment, and of timers with the same
     deadline. The guarantees of asyncio are kept:
 
-    - callbacks of one future run in the order in which they were added, tasks that wait for it
-      included;
+    - callbacks of one future, and tasks that wait for it, run in the order in which they were
+      added;
     - plain callbacks (`call_soon`, done callbacks) run in their order;
     - tasks start in the order in which they were created;
     - a task that yields with ``sleep(0)`` continues after everything that was ready before it.
@@ -61,9 +60,9 @@ class PermutedLoop(VirtualLoop):
         if len(ready) > 1:
             order = shuffled(list(ready), self._draws)
             if self._draws.random() < self._overtakes:
-                # The rest of an order that keeps every rule may be postponed: the rules still hold.
-                cut = self._draws.randrange(1, len(order))
-                order, late = order[:cut], order[cut:]
+                # A later part of the order may wait for the next round: the rules still hold.
+                split = self._draws.randrange(1, len(order))
+                order, late = order[:split], order[split:]
             ready.clear()
             ready.extend(order)
         super()._run_once()  # type: ignore[misc]
@@ -88,7 +87,7 @@ def shuffled(handles: Sequence[asyncio.Handle], draws: Random) -> list[asyncio.H
 
 
 def _rules(handles: Sequence[asyncio.Handle]) -> tuple[list[int], list[list[int]]]:
-    """For each handle, how many must come before it, and which must come after it."""
+    """For each handle the number of its predecessors, and its successors."""
     follows: list[list[int]] = [[] for _ in handles]
     waits = [0] * len(handles)
     last: dict[object, int] = {}

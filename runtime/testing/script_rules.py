@@ -26,11 +26,11 @@ HEADS: dict[str, tuple[str, ...]] = {
 }
 """The possible expectations, with the keys that narrow each down."""
 
-_DEEDS = ("interrupt", "say", "reply", "commit", "close")
+_ACTIONS = ("interrupt", "say", "reply", "commit", "close")
 
 
 def head_of(check: Check) -> str:
-    """Which of `HEADS` a check is about; empty if it is not exactly one."""
+    """The head of a check, one of `HEADS`; empty if it has none or several."""
     heads = [head for head in HEADS if getattr(check, head) is not None]
     return heads[0] if len(heads) == 1 else ""
 
@@ -134,10 +134,10 @@ def _check_sound(sound: Sound, source: Source, path: Path) -> Iterator[Finding]:
 
 
 def _check_step(step: Step, source: Source, path: Path) -> Iterator[Finding]:
-    deeds = [name for name in _DEEDS if getattr(step, name)]
-    if len(deeds) != 1:
+    actions = [name for name in _ACTIONS if getattr(step, name)]
+    if len(actions) != 1:
         yield source.at(
-            path, "a step does one thing", f"write one of {', '.join(_DEEDS)}", code="step"
+            path, "a step does one thing", f"write one of {', '.join(_ACTIONS)}", code="step"
         )
 
 
@@ -160,10 +160,10 @@ def _check_check(check: Check, script: Script, source: Source, path: Path) -> It
 
 def _check_after(after: Any, script: Script, source: Source, path: Path) -> Iterator[Finding]:
     if isinstance(after, str):
-        said = [s.says for s in script.user if s.says]
-        if not any(after in words for words in said):
+        texts = [s.says for s in script.user if s.says]
+        if not any(after in text for text in texts):
             message = f"the user says nothing with {quoted(after)}"
-            yield source.at(path, message, near(after, said), code="after")
+            yield source.at(path, message, near(after, texts), code="after")
     elif after is not None and (isinstance(after, bool) or not isinstance(after, int | float)):
         yield source.at(path, "expected seconds, or words of the user", code="after")
 
@@ -176,13 +176,13 @@ def _check_names(check: Check, flow: Flow, source: Source, path: Path) -> Iterat
     for key, value in (("refused", check.refused), ("taken", check.taken)):
         if value is not None and value not in triggers:
             yield _unknown(source.at, (*path, key), "trigger", value, triggers)
-    known = [*flow.states, *triggers]
-    if check.never is not None and check.never not in known:
-        yield _unknown(source.at, (*path, "never"), "state or trigger", check.never, known)
+    names = [*flow.states, *triggers]
+    if check.never is not None and check.never not in names:
+        yield _unknown(source.at, (*path, "never"), "state or trigger", check.never, names)
 
 
-def _unknown(at: Any, path: Path, what: str, name: str, known: Any) -> Finding:
+def _unknown(at: Any, path: Path, kind: str, name: str, names: Any) -> Finding:
     finding: Finding = at(
-        path, f"the flow has no {what} {quoted(name)}", near(name, known), code="name"
+        path, f"the flow has no {kind} {quoted(name)}", near(name, names), code="name"
     )
     return finding

@@ -145,7 +145,7 @@ class ScriptedSTT(stt.STT[Any]):
         self.failures = dict(failures or {})
 
     def check(self, code: int, offset: float) -> None:
-        """Fail if the script says so."""
+        """Fail where the script has a failure."""
         if self.down:
             raise APIConnectionError("the scripted STT is down")
         text = self.user.utterance(code).text if code else ""
@@ -212,22 +212,22 @@ class _STTStream(stt.RecognizeStream):
         self._upto = offset_of(frame) + FRAME if code else self._upto
 
     def _expect_interims(self, utterance: Utterance) -> None:
-        first = utterance.words_between(0.0, self._from).split()  # it has not heard these
+        missed = utterance.words_between(0.0, self._from).split()
         self._interims = []
         for offset, text in utterance.interims:
             words = text.split()
-            heard = words[len(first) :] if words[: len(first)] == first else words
+            heard = words[len(missed) :] if words[: len(missed)] == missed else words
             if offset >= self._from and heard:
                 event = _transcript(" ".join(heard), final=False)
                 self._interims.append(self._later(offset - self._from - FRAME, event))
 
     def _end_of(self, utterance: Utterance) -> None:
         text = utterance.words_between(self._from, self._upto)
-        cut = self._upto < utterance.duration - FRAME  # the rest is not heard, or a new transcript
+        partial = self._upto < utterance.duration - FRAME  # the rest is lost, or comes later
         delay = math.inf if utterance.stt_delay is None else utterance.stt_delay - FRAME
         final = asyncio.get_running_loop().time() + delay
         for interim in self._interims:
-            if cut or interim.when() > final - FRAME / 2:  # no interim transcript after the final
+            if partial or interim.when() > final - FRAME / 2:  # none after the final transcript
                 interim.cancel()
         if utterance.stt_delay is not None and text:
             self._later(delay, _transcript(text, final=True))

@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # differs from run to run
 
 
 def found_by_collector(text: str) -> bool:
-    """Whether the garbage collector found this error: it may belong to an earlier stage."""
+    """Whether the garbage collector reports this error; it may belong to an earlier stage."""
     return "never retrieved" in text or "destroyed but it is pending" in text
 
 
@@ -106,8 +106,8 @@ class Recorder(logging.Handler):
     def _on_item(self, event: ev.ConversationItemAddedEvent) -> None:
         item = event.item
         if item.type == "message":
-            cut = " (interrupted)" if item.interrupted else ""
-            line = f"{item.role}: {item.text_content or ''}{cut}"
+            mark = " (interrupted)" if item.interrupted else ""
+            line = f"{item.role}: {item.text_content or ''}{mark}"
         else:
             line = item.type
         self.outcome.items.append((self.now, line))

@@ -106,9 +106,9 @@ class Stage:
         own = own_settings(session_class)
         models = _models_of(own, {"llm": llm, "tts": tts, "stt": stt, "vad": vad})
         given = options | ({} if turn_handling is None else {"turn_handling": turn_handling})
-        known = inspect.signature(session_class).parameters
+        parameters = inspect.signature(session_class).parameters
         governed = {"timers": timers, "flow": flow}
-        given |= {name: value for name, value in governed.items() if value and name in known}
+        given |= {name: value for name, value in governed.items() if value and name in parameters}
         self._options = session_settings(own, given, turn_detection_of(session_class, given))
         self.llm = models.get("llm") or ScriptedLLM()
         self.tts = models.get("tts") or ScriptedTTS()
@@ -149,16 +149,16 @@ class Stage:
         return self
 
     def note(self, what: str) -> None:
-        """Add a note with the time to the outcome. For the tools of a scenario."""
+        """Add a note with its time to the outcome, for the tools of a scenario."""
         self._recorder.note(what)
 
     def forget(self) -> None:
         """Drop the observations so far, to measure memory."""
         outcome, model = self._recorder.outcome, self.llm
         answers = model.answers if isinstance(model, SPEAKS) else model
-        for kept in (outcome.events, outcome.requests, outcome.speeches, outcome.items,
+        for records in (outcome.events, outcome.requests, outcome.speeches, outcome.items,
                      outcome.agent_states, outcome.user_states, answers.requests):  # fmt: skip
-            kept.clear()
+            records.clear()
 
     @property
     def now(self) -> float:
@@ -213,13 +213,13 @@ class Stage:
             return self._agent
         if self._agent is None:
             return Agent(instructions="Help.", tools=self.tools)
-        made: object = self._agent() if _takes_nothing(self._agent) else None
-        if not isinstance(made, Agent):
+        agent: object = self._agent() if _takes_nothing(self._agent) else None
+        if not isinstance(agent, Agent):
             raise KitError(
                 f"agent={self._agent!r} makes no agent; give an Agent, its class, or a function "
                 "without arguments that makes one: agent=lambda: Waiter(...)"
             )
-        return made
+        return agent
 
     def _build(self, origin: float) -> None:
         self.session = self.session_class(**self._models(), **self._options)
@@ -238,7 +238,7 @@ class Stage:
             microphone.echo = Echo(self.user, self.output).code_at
 
     def _settled(self) -> float:
-        """Seconds of silence after which VAD and STT know that a sound has ended."""
+        """Seconds of silence after which VAD and STT have reported the end of a sound."""
         waits = [self.vad.min_silence] if self.vad else []
         if isinstance(self.llm, SPEAKS):
             waits.append(self.llm.silence)
@@ -247,8 +247,8 @@ class Stage:
     def _models(self) -> dict[str, Any]:
         if not isinstance(self.llm, SPEAKS):
             return {"stt": self.stt, "vad": self.vad, "llm": self.llm, "tts": self.tts}
-        own = isinstance(self.llm, ScriptedDuplex) or self.llm.capabilities.turn_detection
-        return {"vad": None if own else self.vad, "llm": self.llm, "tts": self.tts}
+        ends_turns = isinstance(self.llm, ScriptedDuplex) or self.llm.capabilities.turn_detection
+        return {"vad": None if ends_turns else self.vad, "llm": self.llm, "tts": self.tts}
 
     async def _act(self, at: float, action: Action) -> None:
         await asyncio.sleep(at - self.now)
@@ -266,7 +266,7 @@ class Stage:
                 task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*actions)
-        await asyncio.sleep(1.0)  # everything that ends by itself has ended
+        await asyncio.sleep(1.0)  # for what ends by itself
 
     async def _close_session(self) -> float:
         """Close the session. Returns the seconds that it took; infinite if it does not end."""
@@ -286,16 +286,16 @@ class Stage:
             self._recorder.unhandled(f"{context['message']} {context.get('exception') or ''}")
 
     def _collect(self, outcome: Outcome, before: set[Any]) -> Outcome:
-        left = asyncio.all_tasks() - before - {asyncio.current_task()}
-        outcome.orphans = tuple(sorted(_name(task) for task in left))
+        orphans = asyncio.all_tasks() - before - {asyncio.current_task()}
+        outcome.orphans = tuple(sorted(_name(task) for task in orphans))
         outcome.timers = tuple(sorted(str(timer) for timer in _timers() - before))
         origin = self._recorder._origin
         outcome.heard = _since(origin, self.output)
         outcome.backchannels = _since(origin, self._beside)
         for heard in outcome.heard:
             self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
-        for one in outcome.backchannels:
-            self._recorder.add("beside", f"{one.text!r} until {one.end:.3f}", one.start)
+        for heard in outcome.backchannels:
+            self._recorder.add("beside", f"{heard.text!r} until {heard.end:.3f}", heard.start)
         return outcome
 
 

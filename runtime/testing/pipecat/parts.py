@@ -72,7 +72,7 @@ def said(messages: Messages) -> str:
 
 
 def shows(messages: Messages, text: str) -> bool:
-    """Whether a result or message contains this."""
+    """Whether a message or result contains the text."""
     return any(text in str(m.get("content")) for m in messages)
 
 
@@ -143,7 +143,9 @@ class Microphone(FrameProcessor):
 
 def model_settings(model: str) -> LLMSettings:
     """The settings of an LLM service that supports none of them; Pipecat logs what is missing."""
-    unsupported = dict.fromkeys(one.name for one in fields(LLMSettings) if one.name != "extra")
+    unsupported = dict.fromkeys(
+        field.name for field in fields(LLMSettings) if field.name != "extra"
+    )
     return LLMSettings(**{**unsupported, "model": model})
 
 
@@ -188,8 +190,8 @@ class ScriptedModel(LLMService):
             await self.push_frame(f.LLMFullResponseEndFrame())
 
     def _call(self, name: str, arguments: dict[str, Any], frame: Any) -> FunctionCallFromLLM:
-        shown = [c["id"] for m in frame.context.messages for c in m.get("tool_calls") or ()]
-        self._calls = max([self._calls, *(int(id.rpartition("_")[2]) for id in shown)]) + 1
+        earlier = [c["id"] for m in frame.context.messages for c in m.get("tool_calls") or ()]
+        self._calls = max([self._calls, *(int(id.rpartition("_")[2]) for id in earlier)]) + 1
         return FunctionCallFromLLM(name, f"call_{self._calls}", arguments, frame.context)
 
 
@@ -225,14 +227,14 @@ class Voice(TTSService):
         if self._fails_on and self._fails_on in text:
             yield f.ErrorFrame("the voice is down")
             return
-        spoken = text.split()
-        for word in spoken:
+        words = text.split()
+        for word in words:
             self._words.append(word)
             audio = struct.pack("<h", len(self._words)) * int(RATE * WORD)
             yield f.TTSAudioRawFrame(audio, RATE, 1, context_id=context_id)
         if self._times_words:
-            times = [(word, (self._placed + at) * WORD) for at, word in enumerate(spoken)]
-            self._placed += len(spoken)
+            times = [(word, (self._placed + at) * WORD) for at, word in enumerate(words)]
+            self._placed += len(words)
             await self.add_word_timestamps(times, context_id)
 
 
@@ -241,7 +243,7 @@ class Loudspeaker(BaseOutputTransport):
 
     Attributes:
         played: The words, with their loop times. The rest of a paused word has no text.
-        beside: The same of the agent's backchannels.
+        beside: The words of the agent's backchannels, likewise.
     """
 
     def __init__(self, words: list[str], params: TransportParams) -> None:

@@ -125,7 +125,7 @@ class Stage:
         self.notes: list[TimelineEntry] = []
         self.tools: list[ToolRun] = []
         self.voice: list[Heard] = []
-        self.requests: list[Request] = []
+        self.asked: list[Request] = []
         self.states: list[str] = []
         self.orphans: tuple[str, ...] = ()
         self.began = 0.0
@@ -150,7 +150,7 @@ class Stage:
         await asyncio.sleep(max(0.0, second - self.now))
 
     async def says(self, words: str, seconds: float = 1.0, **options: Any) -> None:
-        """The user says this."""
+        """The user speaks."""
         self.note("user", f"says {words!r}, {seconds:g} s")
         self.voice.append(Heard(self.now, self.now + seconds, words))
         await self.microphone.says(words, seconds, **options)
@@ -181,7 +181,7 @@ class Stage:
         return Outcome(
             _since(began, self.speaker.played),
             tuple(self.voice),
-            tuple(self.requests),
+            tuple(self.asked),
             tuple(self.tools),
             [dict(message) for message in self.context.messages],
             tuple(self.errors),
@@ -248,7 +248,7 @@ class Stage:
         return Pipeline(governor.processors(parts) if governor is not None else parts)
 
     def _ask(self, messages: Messages) -> None:
-        self.requests.append(Request(self.now, messages))
+        self.asked.append(Request(self.now, messages))
         self.note("model", f"gets a request of {len(messages)} messages")
 
     def _note_state(self) -> None:
