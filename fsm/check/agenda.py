@@ -167,8 +167,8 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
     if rest is None or rest.seconds < inf:
         return attrs.evolve(report, rest=rest)
     path = *spots[rest.spot], *rest.moves
-    what = "what is due" if rest.spot.open else "the deferred turn"
-    why = f"it is not certain that a reply is requested for {what}: {rest.why}"
+    waiting = "what is due" if rest.spot.open else "the deferred turn"
+    why = f"it is not certain that a reply is requested for {waiting}: {rest.why}"
     return AgendaReport(report.states, REST, why, path, rest)
 
 
@@ -176,8 +176,8 @@ def _as_read(flow: Flow) -> Flow:
     """The part of a flow that decides what happens: without seconds, tuning and properties."""
     states = {name: attrs.evolve(state, tuning=Tuning()) for name, state in flow.states.items()}
     timers = dict.fromkeys(flow.timers, 1.0)
-    kept = ("kind", "scopes", "triggers", "facts", "lasting", "actions", "agenda")
-    rest = {name: getattr(flow, name) for name in kept}
+    fields = ("kind", "scopes", "triggers", "facts", "lasting", "actions", "agenda")
+    rest = {name: getattr(flow, name) for name in fields}
     return Flow("", flow.initial, states, timers=timers, **rest)
 
 

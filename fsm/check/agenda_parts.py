@@ -79,14 +79,14 @@ class Deliveries:
 
     Attributes:
         answered: How often each utterance was answered, without a call.
-        said: The number of utterances so far.
+        utterances: The number of utterances so far.
     """
 
     agenda: Agenda
     replies: tuple[Reply, ...]
     calls: tuple[Call, ...]
     answered: tuple[int, ...]
-    said: int = 0
+    utterances: int = 0
 
     @property
     def live(self) -> list[int]:
@@ -118,9 +118,9 @@ class Parts:
 
     def said(self, s: Deliveries, times: int = 1) -> Deliveries:
         """The user has said this number of utterances, and wants an answer."""
-        for n in range(s.said, s.said + times):
+        for n in range(s.utterances, s.utterances + times):
             s = self._log(s, AnswerDue(f"u{n}"))
-        return attrs.evolve(s, said=s.said + times)
+        return attrs.evolve(s, utterances=s.utterances + times)
 
     def deliver(self, s: Deliveries, r: int) -> Deliveries:
         """A reply is requested that delivers what is due: an answer first, then the results."""
@@ -135,8 +135,8 @@ class Parts:
         self, s: Deliveries, r: int, *utterances: str, results: Sequence[str] = ()
     ) -> Deliveries:
         """A reply is requested."""
-        asked = ReplyAsked(f"r{r}", utterances, results, instructed=bool(results))
-        return self._log(self._reply(s, r, phase="asked"), asked)
+        entry = ReplyAsked(f"r{r}", utterances, results, instructed=bool(results))
+        return self._log(self._reply(s, r, phase="asked"), entry)
 
     def send(self, s: Deliveries, r: int) -> Deliveries:
         """A request of a reply is sent to the model."""
@@ -150,7 +150,7 @@ class Parts:
         )
         s = self._log(s, request)
         masked = s.agenda.hidden_from(f"r{r}")
-        unanswered = {n for n in range(s.said) if not s.answered[n]}
+        unanswered = {n for n in range(s.utterances) if not s.answered[n]}
         if any(call.made for call in s.calls):
             unanswered -= {0}
         claimed = {o.id: o.by for o in s.agenda.obligations}
@@ -227,15 +227,15 @@ class Parts:
 
     def _log(self, s: Deliveries, entry: Entry) -> Deliveries:
         agenda = s.agenda.after(entry, self.rules)  # `evolve` would take a third of the exploration
-        return Deliveries(agenda, s.replies, s.calls, s.answered, s.said)
+        return Deliveries(agenda, s.replies, s.calls, s.answered, s.utterances)
 
     def _reply(self, s: Deliveries, r: int, **changed: Any) -> Deliveries:
         return self._with(s, r, attrs.evolve(s.replies[r], **changed))
 
     def _with(self, s: Deliveries, r: int, reply: Reply) -> Deliveries:
         replies = (*s.replies[:r], reply, *s.replies[r + 1 :])
-        return Deliveries(s.agenda, replies, s.calls, s.answered, s.said)
+        return Deliveries(s.agenda, replies, s.calls, s.answered, s.utterances)
 
     def _call(self, s: Deliveries, n: int, call: Call) -> Deliveries:
         calls = (*s.calls[:n], call, *s.calls[n + 1 :])
-        return Deliveries(s.agenda, s.replies, calls, s.answered, s.said)
+        return Deliveries(s.agenda, s.replies, calls, s.answered, s.utterances)

@@ -30,11 +30,11 @@ class State:
     """One situation of the world.
 
     Attributes:
-        stopped: What the application has stopped, or the user after hearing a part. It starts no
-            reply by itself before the next request.
-        may_wait: What may wait for a next reply, however long that takes.
-        failed: How many replies have failed in the same way to deliver each of these.
-        dropped: What has left the agenda although the user has not heard it.
+        stopped: The claims that the application has stopped, or the user after hearing a part. They
+            start no reply before the next request.
+        may_wait: The claims that may wait for a next reply, however long.
+        failed: How many replies have failed in the same way to deliver each claim.
+        dropped: The claim that has left the agenda unheard.
         left: How many disturbances may still come.
     """
 
@@ -74,10 +74,10 @@ class World:
         """The moves without a disturbance."""
         deliveries, free = s.deliveries, s.deliveries.free
         if free is not None and deliveries.agenda.open:
-            asked = self._after(s, self.parts.deliver, free)
-            its = {(o.kind, o.id) for o in asked.deliveries.agenda.claimed_by(f"r{free}")}
-            asked = attrs.evolve(asked, stopped=asked.stopped - its)
-            yield f"reply {free} delivers what is due", asked
+            requested = self._after(s, self.parts.deliver, free)
+            claims = {(o.kind, o.id) for o in requested.deliveries.agenda.claimed_by(f"r{free}")}
+            requested = attrs.evolve(requested, stopped=requested.stopped - claims)
+            yield f"reply {free} delivers what is due", requested
         for r in deliveries.live:
             yield from self._goes_on(s, r)
         for n, call in enumerate(deliveries.calls):
@@ -89,16 +89,16 @@ class World:
         match reply.phase:
             case "asked":
                 sent = self._after(s, parts.send, r)
-                # this is the next reply; what it cannot deliver yet is due after it
+                # this is the next reply; obligations that it cannot deliver yet are due after it
                 named = reply.asked_for is not None
                 yield f"reply {r} asks the model", sent if named else _start_again(sent)
             case "sent":
                 yield f"the model answers reply {r}", self._after(s, parts.stream, r)
                 if 0 in reply.answers:
                     for most in range(1, self.bounds.calls + 1):
-                        said = "a call" if most == 1 else f"{most} calls"
-                        made = self._after(s, parts.make, r, most)
-                        yield f"the model makes {said} in reply {r}", made
+                        text = "a call" if most == 1 else f"{most} calls"
+                        called = self._after(s, parts.make, r, most)
+                        yield f"the model makes {text} in reply {r}", called
             case "plays":
                 yield f"reply {r} is heard", self._after(s, parts.hear, r)
             case "waits" if parts.may_go_on(s.deliveries, r):
@@ -114,15 +114,15 @@ class World:
         free = s.deliveries.free
         if free is None:
             return
-        if s.deliveries.said < self.bounds.utterances:
-            yield f"the user says utterance {s.deliveries.said}", self._turn(s, free)
+        if s.deliveries.utterances < self.bounds.utterances:
+            yield f"the user says utterance {s.deliveries.utterances}", self._turn(s, free)
         if not s.left:
             return
         less = attrs.evolve(s, left=s.left - 1)
         for r in s.deliveries.live:
             yield from self._ends(less, r)
-        asked = self._after(_start_again(less), self.parts.ask, free)
-        yield f"the application asks for reply {free}", asked
+        requested = self._after(_start_again(less), self.parts.ask, free)
+        yield f"the application asks for reply {free}", requested
         if s.deliveries.live:
             died = less
             for r in s.deliveries.live:
@@ -163,19 +163,19 @@ class World:
     def _turn(self, s: State, r: int) -> State:
         for live in s.deliveries.live:
             s = self._over(s, live, "user")
-        utterance = f"u{s.deliveries.said}"
-        said = self._after(attrs.evolve(_start_again(s), voice=False), self.parts.said)
-        return self._after(said, self.parts.ask, r, utterance)
+        utterance = f"u{s.deliveries.utterances}"
+        uttered = self._after(attrs.evolve(_start_again(s), voice=False), self.parts.said)
+        return self._after(uttered, self.parts.ask, r, utterance)
 
     # -- inside
 
     def _after(self, s: State, happens: Callable[..., Deliveries], *about: Any) -> State:
         key = happens.__name__, s.deliveries, *about
-        found = self._changed.get(key)
-        if found is None:
-            made = happens(s.deliveries, *about)
-            found = self._changed[key] = self._same.setdefault(made, made)
-        return attrs.evolve(s, deliveries=found)
+        cached = self._changed.get(key)
+        if cached is None:
+            changed = happens(s.deliveries, *about)
+            cached = self._changed[key] = self._same.setdefault(changed, changed)
+        return attrs.evolve(s, deliveries=cached)
 
     def _over(self, s: State, r: int, by: Ending, call: str | None = None) -> State:
         agenda = s.deliveries.agenda
@@ -215,7 +215,7 @@ class World:
 
 
 def _start_again(s: State) -> State:
-    """The next reply was requested: from now on, what was stopped may start one again."""
+    """The next reply was requested: from now on, stopped claims may start one again."""
     return attrs.evolve(s, stopped=frozenset())
 
 
@@ -226,9 +226,9 @@ def _begun(o: Obligation, *, sole: bool) -> bool:
 
 def _may_wait(s: State, o: Obligation, by: Ending, *, heard: bool) -> bool:
     """It may wait for a next reply."""
-    asked = o.requested or o.kind == "utterance"
-    if by == "failure" and o.kind == "result" and asked:
+    requested = o.requested or o.kind == "utterance"
+    if by == "failure" and o.kind == "result" and requested:
         return any(times >= RETRIES for (c, _), times in s.failed if c == (o.kind, o.id))
     if by == "tool":
         return o.kind == "utterance"
-    return by == "application" or (asked and (heard or by in ("failure", "limit")))
+    return by == "application" or (requested and (heard or by in ("failure", "limit")))

@@ -88,10 +88,10 @@ def by_cause(
     """
     causes: dict[tuple[object, ...], list[Finding]] = {}
     for finding in sorted(set(findings)):
-        what: tuple[str, ...] = (finding.code, finding.remedy or finding.message)
+        key: tuple[str, ...] = (finding.code, finding.remedy or finding.message)
         if finding in traces:
-            what = (missing.get(finding, ""),)
-        causes.setdefault((finding.place, what), []).append(finding)
+            key = (missing.get(finding, ""),)
+        causes.setdefault((finding.place, key), []).append(finding)
     for same in causes.values():
         first = same[0]
         if first in traces:

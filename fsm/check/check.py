@@ -101,15 +101,15 @@ def _times_of_shipped(name: str, limit: int) -> tuple[Delay, ...]:
 def _compared(proof: Proof) -> Report:
     """The report, with the delays that a caller notices, and those that are worse than in the
     base."""
-    found = proof.explored()
-    report = proof.concluded(found)
-    if not found.complete:
+    exploration = proof.explored()
+    report = proof.concluded(exploration)
+    if not exploration.complete:
         return report
-    times, base = proof.delays(found), _base(proof.flow, proof.source)
+    times, base = proof.delays(exploration), _base(proof.flow, proof.source)
     if base is None:
         return attrs.evolve(report, delays=times)
-    before = {one.name: one.seconds for one in _times_of_base(base, proof.limit)}
-    times = tuple(attrs.evolve(one, base=before.get(one.name)) for one in times)
+    before = {delay.name: delay.seconds for delay in _times_of_base(base, proof.limit)}
+    times = tuple(attrs.evolve(delay, base=before.get(delay.name)) for delay in times)
     warnings = worse(proof.flow, proof.source, base, times)
     findings = tuple(sorted({*report.findings, *warnings}))
     return attrs.evolve(report, delays=times, base=base.name, findings=findings)

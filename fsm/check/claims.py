@@ -69,7 +69,7 @@ MOST_HOST_FACTS = 12
 def declared(flow: Flow) -> tuple[str, ...]:
     """The properties and bounds that a flow declares."""
     held = flow.properties
-    names = (one.name for kind in (held.never, held.always, held.leads_to) for one in kind)
+    names = (rule.name for kind in (held.never, held.always, held.leads_to) for rule in kind)
     silence = (NO_SILENCE,) if held.no_silence_longer_than is not None else ()
     return (*names, *silence, *flow.bounds)
 
@@ -84,7 +84,7 @@ def _builtin(flow: Flow) -> tuple[str, ...]:
 
 
 def notes(flow: Flow, source: Source) -> Iterator[Finding]:
-    """What is not wrong, but worth knowing."""
+    """Notes that are no problems."""
     for name, reason in flow.properties.waived.items():
         path: Place = ("properties", "waived", name)
         message = f"{name} is waived: {reason}"
@@ -129,8 +129,8 @@ def too_many_host_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
     remedy = f"let guards read at most {MOST_HOST_FACTS} host facts there"
     for state, body in model.flow.states.items():
         for trigger in (*body.on, *body.after):
-            asked = model.asked_at_once(state, trigger)
-            if asked > MOST_HOST_FACTS:
-                message = f"not proved: {trigger} in {state} depends on {asked} host facts"
+            count = model.asked_at_once(state, trigger)
+            if count > MOST_HOST_FACTS:
+                message = f"not proved: {trigger} in {state} depends on {count} host facts"
                 path: Place = ("states", state)
                 yield source.at_key(path, message, remedy, code="not-proved")

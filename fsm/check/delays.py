@@ -31,7 +31,7 @@ MUCH_LONGER = 100.0
 """A timer that is this many times longer than in the base was probably meant in milliseconds."""
 
 LONGEST_PAUSE = 600.0
-"""So were more seconds than these below `after` in a section."""
+"""The same holds for more seconds than these below `after` in a section."""
 
 END_OF_SPEECH = 0.55
 """Seconds of silence after which Silero reports the end of speech on LiveKit."""
@@ -64,13 +64,13 @@ class Delay:
     def line(self, flow: str = "") -> str:
         """The delay in words, compared with that of the flow with this name."""
         most = "at least" if self.name in AT_LEAST else "at most"
-        said = "no limit" if self.seconds == inf else f"{most} {self.seconds:g} s"
+        text = "no limit" if self.seconds == inf else f"{most} {self.seconds:g} s"
         if self.base is not None and self.base != self.seconds:
-            said += f" (in {flow}: {'no limit' if self.base == inf else f'{self.base:g} s'})"
-        return f"{said}, {BOUNDS[self.name]}"
+            text += f" (in {flow}: {'no limit' if self.base == inf else f'{self.base:g} s'})"
+        return f"{text}, {BOUNDS[self.name]}"
 
 
-def delays_of(model: StateSpace, found: Exploration) -> Iterator[Delay]:
+def delays_of(model: StateSpace, exploration: Exploration) -> Iterator[Delay]:
     """All delays that a caller notices, as far as the flow has the names for them."""
     if model.flow.kind != "turn" or missing(model.flow, "no_dead_floor"):
         return
@@ -78,7 +78,7 @@ def delays_of(model: StateSpace, found: Exploration) -> Iterator[Delay]:
     for name, wait in _waits(model):
         waits.setdefault(name, []).append(wait)
     for name, several in waits.items():
-        outcomes = [judge(model, found, wait) for wait in several]
+        outcomes = [judge(model, exploration, wait) for wait in several]
         longest = max(outcomes, key=lambda outcome: outcome.seconds)
         if longest.seconds or longest.node is not None:
             yield Delay(name, longest.seconds, longest.timers)
@@ -135,32 +135,32 @@ def _starting(wait: Wait, mask: int, want: int) -> Wait:
 
 def unmet(flow: Flow, times: Iterable[Delay]) -> Iterator[tuple[str, str, str]]:
     """Each declared bound: its name, the delay, and the remedy if it is broken."""
-    known = {one.name: one for one in times}
+    by_name = {delay.name: delay for delay in times}
     for name, seconds in flow.bounds.items():
-        one = known.get(name) or Delay(name, inf if name in AT_LEAST else 0.0)
-        broken = one.seconds < seconds if name in AT_LEAST else one.seconds > seconds
-        detail = "no limit" if one.seconds == inf else f"{one.seconds:g} s"
-        if one.timers and one.seconds < inf:
-            detail = total(flow, one.timers)
+        delay = by_name.get(name) or Delay(name, inf if name in AT_LEAST else 0.0)
+        broken = delay.seconds < seconds if name in AT_LEAST else delay.seconds > seconds
+        detail = "no limit" if delay.seconds == inf else f"{delay.seconds:g} s"
+        if delay.timers and delay.seconds < inf:
+            detail = total(flow, delay.timers)
         change = "longer" if name in AT_LEAST else "shorter"
-        cause = ", ".join(dict.fromkeys(one.timers)) or "what ends this wait"
+        cause = ", ".join(dict.fromkeys(delay.timers)) or "what ends this wait"
         yield name, detail, f"make {cause} {change}, or change the bound" if broken else ""
 
 
 def worse(flow: Flow, source: Source, base: Flow, times: tuple[Delay, ...]) -> Iterator[Finding]:
     """Warnings about delays that an edit makes ten times longer, waits that it ends early, and
     times that were probably meant in milliseconds."""
-    for one in times:
-        if one.name in flow.bounds or one.base is None:
+    for delay in times:
+        if delay.name in flow.bounds or delay.base is None:
             continue
-        if one.name in AT_LEAST:
+        if delay.name in AT_LEAST:
             silence = flow.properties.no_silence_longer_than or inf
-            if one.seconds < min(PATIENT, one.base, silence):
-                what = f"given up after {one.seconds:g} s; AgentSession would wait"
-                yield _warning(source, one, f"{one.name}: {what}")
-        elif one.seconds > LONGER * one.base:
-            much = f"{one.seconds:g} s, in {base.name} {one.base:g} s"
-            yield _warning(source, one, f"{one.name}: {much} ({BOUNDS[one.name]})")
+            if delay.seconds < min(PATIENT, delay.base, silence):
+                text = f"given up after {delay.seconds:g} s; AgentSession would wait"
+                yield _warning(source, delay, f"{delay.name}: {text}")
+        elif delay.seconds > LONGER * delay.base:
+            much = f"{delay.seconds:g} s, in {base.name} {delay.base:g} s"
+            yield _warning(source, delay, f"{delay.name}: {much} ({BOUNDS[delay.name]})")
     yield from _without_effect(flow, source)
     yield from _milliseconds(flow, source, base)
 
@@ -216,8 +216,8 @@ def _milliseconds(flow: Flow, source: Source, base: Flow) -> Iterator[Finding]:
             yield source.at(path, message, remedy, code="delay", severity="warning")
 
 
-def _warning(source: Source, one: Delay, message: str) -> Finding:
-    own = [timer for timer in one.timers if not source.inherited(("timers", timer))]
+def _warning(source: Source, delay: Delay, message: str) -> Finding:
+    own = [timer for timer in delay.timers if not source.inherited(("timers", timer))]
     path = ("timers", own[0]) if own else ("flow",)
-    remedy = f"if this is meant, say so: 'bounds: {{{one.name}: {one.seconds:g}}}'"
+    remedy = f"if this is meant, say so: 'bounds: {{{delay.name}: {delay.seconds:g}}}'"
     return source.at_key(path, message, remedy, code="delay", severity="warning")

@@ -49,7 +49,7 @@ class Twin:
             (self.flow.facts, other.facts),
             (self.flow.scopes, other.scopes),
         )
-        everywhere = any(ours != theirs for ours, theirs in shared)
+        everywhere = any(own != other for own, other in shared)
         for name, state in self.flow.states.items():
             changed = other.states[name]
             for trigger in (*self.flow.triggers, *self.flow.timers):
@@ -63,10 +63,10 @@ class Twin:
                 if armed and (everywhere or ours != theirs):
                     yield name, trigger
 
-    def _nodes(self, theirs: StateSpace, state: str, trigger: str) -> Iterator[int]:
+    def _nodes(self, other: StateSpace, state: str, trigger: str) -> Iterator[int]:
         """Reachable configurations of the state, one for each combination that decides
         differently."""
-        reads = self.model.reads(state, trigger) | theirs.reads(state, trigger)
+        reads = self.model.reads(state, trigger) | other.reads(state, trigger)
         reads |= ~(-1 << self.model.bits.shift) ^ (1 << len(self.model.bits.facts)) - 1
         seen: set[int] = set()
         for node in self.found.links:
@@ -74,27 +74,27 @@ class Twin:
                 seen.add(node & reads)
                 yield node
 
-    def _alike(self, theirs: StateSpace, state: str, trigger: str, node: int) -> str | None:
-        ours = list(self.model.arrivals(trigger, node))
-        others = list(theirs.arrivals(trigger, node))
-        if [arrives for arrives, _ in ours] != [arrives for arrives, _ in others]:
+    def _alike(self, other: StateSpace, state: str, trigger: str, node: int) -> str | None:
+        own = list(self.model.arrivals(trigger, node))
+        others = list(other.arrivals(trigger, node))
+        if [arrives for arrives, _ in own] != [arrives for arrives, _ in others]:
             return None
         reason = ""
-        for (arrives, accepted), (_, passes) in zip(ours, others, strict=True):
+        for (arrives, accepted), (_, passes) in zip(own, others, strict=True):
             for host_facts in subsets(
-                self.model.host_facts(state, trigger) | theirs.host_facts(state, trigger)
+                self.model.host_facts(state, trigger) | other.host_facts(state, trigger)
             ):
                 a = self.model.answer(state, trigger, accepted, node | host_facts)
-                b = theirs.answer(state, trigger, passes, node | host_facts)
+                b = other.answer(state, trigger, passes, node | host_facts)
                 if a is b is None:
                     continue
                 moves = Move(state, trigger, arrives, a), Move(state, trigger, arrives, b)
-                if self.model.after(moves[0], node) != theirs.after(moves[1], node):
+                if self.model.after(moves[0], node) != other.after(moves[1], node):
                     return None
-                found = self._same(trigger, a, b, node)
-                if found is None:
+                same = self._same(trigger, a, b, node)
+                if same is None:
                     return None
-                reason = reason or found
+                reason = reason or same
         return reason
 
     def _same(self, trigger: str, a: Taken | None, b: Taken | None, node: int) -> str | None:
@@ -108,11 +108,11 @@ class Twin:
             getattr(a, timers, ()) != getattr(b, timers, ()) for timers in ("restarts", "keeps")
         ):
             return None
-        ours, theirs = (t.actions if t is not None else () for t in (a, b))
-        if ours != theirs:
+        own, other = (t.actions if t is not None else () for t in (a, b))
+        if own != other:
             idle = {name for name in HARMLESS if not node & self.model.effect_of(name)}
-            left = [[x for x in actions if x not in idle] for actions in (ours, theirs)]
-            return "an action has nothing to do there" if left[0] == left[1] else None
+            effective = [[x for x in actions if x not in idle] for actions in (own, other)]
+            return "an action has nothing to do there" if effective[0] == effective[1] else None
         if (a is None) != (b is None):
             return "only the verdict of an event differs"
         return ""

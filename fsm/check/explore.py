@@ -84,8 +84,8 @@ def ways_of(edges: Iterable[Edge], bits: int, known: int) -> Ways:
     return count, tuple(effects.values()), tuple((*test, edge) for test, edge in tests.items())
 
 
-_MOST_KEPT = 10_000
-"""How many combinations of bits a state keeps the moves of."""
+_MOST_CACHED = 10_000
+"""The most combinations of bits whose moves a state caches."""
 
 
 class StateMoves:
@@ -118,32 +118,32 @@ class StateMoves:
     def at(self, node: int) -> tuple[Edge, ...]:
         """Every move that can change something in a configuration."""
         decides = node & self.reads
-        found = self._at.get(decides)
-        if found is None:
-            found = self._listed(node)
-            if len(self._at) < _MOST_KEPT:
-                self._at[decides] = found
-        return found
+        moves = self._at.get(decides)
+        if moves is None:
+            moves = self._listed(node)
+            if len(self._at) < _MOST_CACHED:
+                self._at[decides] = moves
+        return moves
 
     def _listed(self, node: int) -> tuple[Edge, ...]:
         edges = [*self.fixed]
         for reads, table, trigger in self.tables:
             key = node & reads
-            found = table.get(key)
-            if found is None:
-                found = table[key] = self.model.edges(self.state, trigger, key)
-            edges += found
+            moves = table.get(key)
+            if moves is None:
+                moves = table[key] = self.model.edges(self.state, trigger, key)
+            edges += moves
         return tuple(edges)
 
     def ways(self, node: int) -> Ways:
         """The same moves, for the explorer."""
         decides = node & self.reads
-        found = self._ways.get(decides)
-        if found is None:
-            found = ways_of(self.at(node), decides, self.reads)
-            if len(self._ways) < _MOST_KEPT:
-                self._ways[decides] = found
-        return found
+        ways = self._ways.get(decides)
+        if ways is None:
+            ways = ways_of(self.at(node), decides, self.reads)
+            if len(self._ways) < _MOST_CACHED:
+                self._ways[decides] = ways
+        return ways
 
 
 def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:

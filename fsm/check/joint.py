@@ -85,19 +85,19 @@ class Joint:
             deliveries = situation[1]
             for left, steps in self._next(situation):
                 self.moves += len(steps)
-                for said, here, ops in steps:
+                for text, here, ops in steps:
                     there = here, self._then(deliveries, ops) if ops else deliveries, left
                     if there not in came:
-                        came[there] = situation, said
+                        came[there] = situation, text
                         queue.append(there)
 
     def path(self, s: Situation) -> tuple[str, ...]:
         """The shortest path to a situation, one sentence for each notable move."""
         path: list[str] = []
         while (link := self.came[s]) is not None:
-            s, said = link
-            path.append(said)
-        return tuple(said for said in reversed(path) if said)
+            s, text = link
+            path.append(text)
+        return tuple(text for text in reversed(path) if text)
 
     # -- inside
 
@@ -113,14 +113,14 @@ class Joint:
             yield left - 1, self._known("disturbs", turn.disturbances, here, view)
 
     def _known(
-        self, what: str, steps_of: Callable[[Here, View], Iterable[Step]], here: int, view: int
+        self, phase: str, steps_of: Callable[[Here, View], Iterable[Step]], here: int, view: int
     ) -> _Steps:
-        key = what, here, view
+        key = phase, here, view
         found = self._steps.get(key)
         if found is None:
             number = self._heres.number
             steps = steps_of(self._heres.all[here], self._views.all[view])
-            found = tuple((said, number(there), ops) for said, there, ops in steps)
+            found = tuple((text, number(there), ops) for text, there, ops in steps)
             self._steps[key] = found
         return found
 

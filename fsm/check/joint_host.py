@@ -80,14 +80,14 @@ class JointHost:
             true = self._mask(*(name for name, holds in answers if holds))
             host = self._hosts[knows] = self._true | true
         key = here.node, trigger, host
-        found = self._answers.get(key)
-        if found is None:
-            found = self._answers[key] = tuple(dict.fromkeys(self._answered(*key)))
-        return found
+        verdicts = self._answers.get(key)
+        if verdicts is None:
+            verdicts = self._answers[key] = tuple(dict.fromkeys(self._answered(*key)))
+        return verdicts
 
     def asked(
         self,
-        said: str,
+        text: str,
         here: Here,
         view: View,
         request: str,
@@ -101,14 +101,14 @@ class JointHost:
             if taken is not None and (taken.actions or node != here.node):
                 granted = here._replace(node=node)
                 for there, done in self.carried(granted, view, taken, turns):
-                    yield Step(said, there, (*ops, *done))
+                    yield Step(text, there, (*ops, *done))
 
     def happens(
-        self, said: str, here: Here, view: View, event: str, ops: tuple[Op, ...] = ()
+        self, text: str, here: Here, view: View, event: str, ops: tuple[Op, ...] = ()
     ) -> Iterator[Step]:
         """An event that has happened, whether the flow takes it or not."""
         for there, done in self._reported(here, view, event):
-            yield Step(said, there, (*ops, *done))
+            yield Step(text, there, (*ops, *done))
 
     def carried(self, here: Here, view: View, taken: Taken | None, turns: int = 1) -> list[Outcome]:
         """The host's actions, and the events that it reports for them."""

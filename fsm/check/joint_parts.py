@@ -51,7 +51,7 @@ class View(NamedTuple):
         phases: The phase of each reply.
         live: The replies that have not ended.
         free: A reply that was not requested yet; -1 if there is none.
-        said: How many utterances wait for an answer, or have one.
+        utterances: How many utterances wait for an answer, or have one.
         open: An obligation starts a reply when the floor is free.
         runs: Each running call, and the live reply that waits for it; -1 if none does.
         partial: Calls of one step have ended, and others have not.
@@ -63,7 +63,7 @@ class View(NamedTuple):
     phases: tuple[str, ...] = ()
     live: tuple[int, ...] = ()
     free: int = 0
-    said: int = 0
+    utterances: int = 0
     open: bool = False
     runs: tuple[tuple[int, int], ...] = ()
     partial: bool = False
@@ -73,7 +73,7 @@ class View(NamedTuple):
 
     def at_once(self) -> View:
         """The part that matters to what the host and its framework do immediately."""
-        return self._replace(said=0, calling=frozenset())
+        return self._replace(utterances=0, calling=frozenset())
 
     def without_phases(self) -> View:
         """The part that matters to a sound or a timer."""
@@ -84,12 +84,12 @@ class Step(NamedTuple):
     """Something that happens.
 
     Attributes:
-        said: One sentence without a full stop.
+        text: One sentence without a full stop.
         here: The turn's situation afterwards.
         ops: The changes of the replies, calls and utterances.
     """
 
-    said: str
+    text: str
     here: Here
     ops: tuple[Op, ...] = ()
 
@@ -97,7 +97,7 @@ class Step(NamedTuple):
 class Sound(NamedTuple):
     """A sound of the user, or its end: the posted triggers, and the turn's situation afterwards."""
 
-    said: str
+    text: str
     trigger: str
     here: Here
 
@@ -120,7 +120,7 @@ def view_of(parts: Parts, s: Deliveries) -> View:
         tuple(reply.phase for reply in replies),
         tuple(live),
         -1 if s.free is None else s.free,
-        s.said,
+        s.utterances,
         bool(s.agenda.open),
         tuple(runs),
         bool(makers & ended),

@@ -77,14 +77,14 @@ class Rest:
     def steps(self, spot: Spot) -> Iterator[Step[Spot, str]]:
         """The moves that do not end the wait."""
         host, timers = self.turn.host, self.flow.states[self.turn.host.state(spot.here)].after
-        happens = [(s.said, s.trigger, s.here) for s in self.turn.heard(spot.here)]
+        happens = [(s.text, s.trigger, s.here) for s in self.turn.heard(spot.here)]
         happens += [("the voice is long enough to interrupt", "barge_in", spot.here)]
         happens += [(f"{timer} fires", timer, spot.here) for timer in timers]
-        for said, trigger, here in happens:
+        for text, trigger, here in happens:
             if trigger == "barge_in" and not spot.here.voice:
                 continue
-            known = trigger in self.flow.triggers or trigger in self.flow.timers
-            for node, taken in host.post(here, spot.view, trigger) if known else ():
+            declared = trigger in self.flow.triggers or trigger in self.flow.timers
+            for node, taken in host.post(here, spot.view, trigger) if declared else ():
                 if taken is None and trigger in self.flow.timers:
                     continue  # it is due from now on
                 for there, ops in host.carried(here._replace(node=node), spot.view, taken):
@@ -95,7 +95,7 @@ class Rest:
                     again |= {trigger} if trigger in self.flow.timers else set()
                     entered = taken is not None and taken.entered
                     if entered or again or after != spot:
-                        yield after, None if entered else again, said
+                        yield after, None if entered else again, text
 
     def usable(self, spot: Spot) -> Iterator[str]:
         """The timers that bound the wait here: each is taken for any answers of the host."""
@@ -144,7 +144,7 @@ def longest_rest(flow: Flow, starts: Iterable[Spot]) -> Unasked | None:
     if seconds < inf:
         return Unasked(seconds, tuple(waits.charged(spot)), first[spot])
     way = waits.endless(spot)
-    moves = [said for _, _, said in way.steps]
+    moves = [text for _, _, text in way.steps]
     if way.stuck is not None:
         return Unasked(inf, (), first[spot], rest.stuck(way.stuck), tuple(moves))
     again = moves[way.first :]

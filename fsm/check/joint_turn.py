@@ -34,8 +34,8 @@ class TurnSide:
     def at_once(self, here: Here, view: View) -> tuple[Step, ...]:
         """What the host and its framework do immediately."""
         for steps in (self._counted, self._takes_floor, self._asked_at_once, self._goes_on):
-            if found := tuple(steps(here, view)):
-                return found
+            if ready := tuple(steps(here, view)):
+                return ready
         return ()
 
     def goes_on(self, here: Here, view: View) -> tuple[Step, ...]:
@@ -50,26 +50,26 @@ class TurnSide:
             ops: tuple[Op, ...] = ()
             if not (there.voice or there.deciding or there.transcript):
                 ops = (("noise",),)
-            yield from self.host.happens(sound.said, there, view, sound.trigger, ops)
+            yield from self.host.happens(sound.text, there, view, sound.trigger, ops)
         if here.voice:
-            said = "the voice is long enough to interrupt"
-            yield from self.host.asked(said, here, view, "barge_in")
+            text = "the voice is long enough to interrupt"
+            yield from self.host.asked(text, here, view, "barge_in")
         yield from self._timers(here, view)
 
     def heard(self, here: Here) -> Iterator[Sound]:
         """The sounds of the user, which may keep coming."""
         if here.voice:
             for deciding in (True,) if here.transcript else (False, True):
-                said = "the voice ends" + (
+                text = "the voice ends" + (
                     ", and its transcript may still come" if deciding else ""
                 )
                 ended = here._replace(voice=False, deciding=deciding)
-                yield Sound(said, "user_stopped_speaking", ended)
+                yield Sound(text, "user_stopped_speaking", ended)
         else:
             yield Sound("a voice is heard", "user_started_speaking", here._replace(voice=True))
         if here.deciding and not here.transcript:
-            said, settled = "no transcript has come", here._replace(deciding=False)
-            yield Sound(said, "endpointing_ended", settled)
+            text, settled = "no transcript has come", here._replace(deciding=False)
+            yield Sound(text, "endpointing_ended", settled)
 
     def disturbances(self, here: Here, view: View) -> Iterator[Step]:
         """The possible failures, and actions of the application."""
@@ -77,12 +77,12 @@ class TurnSide:
             yield from self._disturbed(here, view, r)
         for n, maker in view.runs:
             if maker >= 0 and maker != here.floor:
-                said = f"call {n} interrupts reply {maker}"
+                text = f"call {n} interrupts reply {maker}"
                 ops: tuple[Op, ...] = (("end", maker, "tool", f"c{n}"),)
-                yield from self.host.happens(said, here, view, "speech_interrupted", ops)
+                yield from self.host.happens(text, here, view, "speech_interrupted", ops)
         if view.free >= 0:
-            said = f"the application asks for reply {view.free}"
-            yield Step(said, here, (("ask", view.free),))
+            text = f"the application asks for reply {view.free}"
+            yield Step(text, here, (("ask", view.free),))
         if view.live:
             yield from self._leaves(here, view)
         if view.live or here.committed or here.deferred:
@@ -111,8 +111,8 @@ class TurnSide:
             yield from self.host.happens(f"reply {r} has the floor", took, view, "step_started")
         held = self.host.holds(here, "output_held")
         if here.audio == "there" and here.ended_by is None and not held:
-            heard, said = here._replace(audio="heard"), f"reply {here.floor} begins to be heard"
-            yield from self.host.happens(said, heard, view, "playout_started")
+            heard, text = here._replace(audio="heard"), f"reply {here.floor} begins to be heard"
+            yield from self.host.happens(text, heard, view, "playout_started")
 
     def _asked_at_once(self, here: Here, view: View) -> Iterator[Step]:
         for request, steps in self._requests(here, view):
@@ -124,8 +124,8 @@ class TurnSide:
             yield Step(f"the calls of reply {r} have ended", here, (("go_on", r),))
         for r in view.live:
             if view.phases[r] == "asked" and not (r == here.floor and here.ended_by is not None):
-                said, sent = f"reply {r} asks the model", (("send", r),)
-                yield from self.host.asked(said, here, view, "reply", ops=sent)
+                text, sent = f"reply {r} asks the model", (("send", r),)
+                yield from self.host.asked(text, here, view, "reply", ops=sent)
 
     # -- what goes on
 
@@ -133,14 +133,14 @@ class TurnSide:
         """The host's pending requests to the flow."""
         asked = self.host.asked
         if here.floor in view.superseded and here.ended_by is None:
-            said = f"a result has come that reply {here.floor} does not have"
-            yield "newer_result", asked(said, here, view, "newer_result")
+            text = f"a result has come that reply {here.floor} does not have"
+            yield "newer_result", asked(text, here, view, "newer_result")
         if here.deferred:
-            said = "the deferred turn is taken"
-            yield "deferred_turn", asked(said, here, view, "deferred_turn")
+            text = "the deferred turn is taken"
+            yield "deferred_turn", asked(text, here, view, "deferred_turn")
         if view.open and view.free >= 0:
-            said = f"reply {view.free} delivers what is due"
-            yield "next_reply", asked(said, here, view, "next_reply")
+            text = f"reply {view.free} delivers what is due"
+            yield "next_reply", asked(text, here, view, "next_reply")
 
     def _asks(self, here: Here, view: View) -> Iterator[Step]:
         for _, steps in self._requests(here, view):
@@ -156,27 +156,27 @@ class TurnSide:
                             yield Step(f"{timer} fires", there, ops)
 
     def _transcripts(self, here: Here, view: View) -> Iterator[Step]:
-        n, host = view.said + here.committed + here.deferred, self.host
+        n, host = view.utterances + here.committed + here.deferred, self.host
         if here.transcript:
             ended = here._replace(transcript=False, deciding=False)
-            said, all_ = f"utterance {n} is committed", ended._replace(deferred=0)
-            yield from host.asked(said, all_, view, "turn_committed", 1 + here.deferred)
+            text, all_ = f"utterance {n} is committed", ended._replace(deferred=0)
+            yield from host.asked(text, all_, view, "turn_committed", 1 + here.deferred)
             if any(answer is None for _, answer in host.post(ended, view, "turn_committed")):
                 deferred = ended._replace(deferred=here.deferred + 1)
                 yield from host.happens(
                     f"utterance {n} is deferred", deferred, view, "turn_deferred"
                 )
         elif n < self.bounds.utterances:
-            said, heard = (
+            text, heard = (
                 f"the user says utterance {n}",
                 here._replace(transcript=True, deciding=True),
             )
-            yield from host.happens(said, heard, view, "final_transcript")
+            yield from host.happens(text, heard, view, "final_transcript")
         if here.committed and (r := view.free) >= 0:
-            names = [f"u{n}" for n in range(view.said, view.said + here.committed)]
+            names = [f"u{n}" for n in range(view.utterances, view.utterances + here.committed)]
             ops: tuple[Op, ...] = (("said", here.committed), ("ask", r, *names))
-            said, asked = f"reply {r} is requested", here._replace(committed=0)
-            yield from host.happens(said, asked, view, "reply_requested", ops)
+            text, asked = f"reply {r} is requested", here._replace(committed=0)
+            yield from host.happens(text, asked, view, "reply_requested", ops)
 
     def _floor(self, here: Here, view: View) -> Iterator[Step]:
         r, host = here.floor, self.host
@@ -184,17 +184,17 @@ class TurnSide:
             return
         if here.ended_by is not None:
             over: tuple[Op, ...] = (("end", r, here.ended_by),)
-            said = f"reply {r} winds down"
-            yield from host.happens(said, here.without_reply(), view, "step_finished", over)
+            text = f"reply {r} winds down"
+            yield from host.happens(text, here.without_reply(), view, "step_finished", over)
         elif view.phases[r] == "plays" and here.audio == "none":
             ready = here._replace(audio="there")
             yield from host.asked(f"reply {r} has audio", ready, view, "start_playout")
         elif here.audio == "heard" and host.state(here) != "paused":
             heard: tuple[Op, ...] = (("hear", r),)
-            said = f"reply {r} is heard to its end"
-            for played in host.happens(said, here, view, "playout_finished"):
+            text = f"reply {r} is heard to its end"
+            for played in host.happens(text, here, view, "playout_finished"):
                 ended = played.here.without_reply()
-                yield from host.happens(said, ended, view, "step_finished", heard)
+                yield from host.happens(text, ended, view, "step_finished", heard)
 
     def _models(self, here: Here, view: View) -> Iterator[Step]:
         for r in view.live:
@@ -202,8 +202,8 @@ class TurnSide:
                 continue
             yield Step(f"the model answers reply {r}", here, (("stream", r),))
             for most in range(1, self.bounds.calls + 1) if r in view.calling else ():
-                said = "a call" if most == 1 else f"{most} calls"
-                yield Step(f"the model makes {said} in reply {r}", here, (("make", r, most),))
+                text = "a call" if most == 1 else f"{most} calls"
+                yield Step(f"the model makes {text} in reply {r}", here, (("make", r, most),))
 
     def _calls(self, here: Here, view: View) -> Iterator[Step]:
         for n, _ in view.runs:

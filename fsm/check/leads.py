@@ -177,7 +177,7 @@ def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
     """
     ghosts = model.bits.ghosts
     held = ghosts["output_held"] | ghosts["paused"]
-    for state, action, facts, what in (
+    for state, action, facts, promise in (
         ("paused", "resume_output", 0, "the paused audio goes on"),
         ("thinking", "release_output", held, "held output is released"),
     ):
@@ -186,7 +186,7 @@ def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
                 state,
                 Wait(
                     "no_dead_floor",
-                    what,
+                    promise,
                     _held_in(model, state, facts),
                     _does(action),
                     either(comes(*_ENDS, *_HOST), _leaves(state)),
@@ -238,9 +238,9 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
     )
 
 
-def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
+def judge(model: StateSpace, exploration: Exploration, wait: Wait) -> Outcome:
     """The longest wait, from every configuration in which it can begin."""
-    longest = Restless(model, found, wait).longest(filter(wait.start, found.links))
+    longest = Restless(model, exploration, wait).longest(filter(wait.start, exploration.links))
     if longest is None:
         return Outcome("")
     node, run = longest
@@ -252,11 +252,11 @@ def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
         return Outcome("")
     if unset := [timer for timer in run.timers if model.flow.timers[timer] == NEVER]:
         limits = ", ".join(dict.fromkeys(unset))
-        said = f"ends by itself only if limits are set ({limits})"
+        detail = f"ends by itself only if limits are set ({limits})"
     else:
         reported = "reported after " if wait.promise.endswith("is reported") else ""
-        said = f"{reported}at most {total(model.flow, run.timers)}"
-    return Outcome(said, run.seconds, timers=run.timers)
+        detail = f"{reported}at most {total(model.flow, run.timers)}"
+    return Outcome(detail, run.seconds, timers=run.timers)
 
 
 def total(flow: Flow, timers: Names) -> str:
@@ -269,14 +269,14 @@ def _broken(model: StateSpace, wait: Wait, node: int, run: Run) -> Outcome:
     state = model.state(node)
     if run.seconds < float("inf"):
         most = wait.within if run.seconds <= wait.at_most else f"{wait.at_most:g} s"
-        why = f"it takes {total(model.flow, run.timers)}, more than {most}"
+        reason = f"it takes {total(model.flow, run.timers)}, more than {most}"
     else:
-        why = run.why
-    message = f"from {state} it is not certain that {wait.promise}: {why}"
+        reason = run.why
+    message = f"from {state} it is not certain that {wait.promise}: {reason}"
     quiet = [f"{timer} fires" for timer in run.timers]
     if run.end is None and run.loop:
         done = len(run.loop) - run.first
         quiet.append(f"the last {'move' if done == 1 else f'{done} moves'} can repeat forever")
     again = () if run.end else run.loop[run.first :]
-    notes = (*quiet, why)
+    notes = (*quiet, reason)
     return Outcome(message, run.seconds, node, run.loop, notes, run.end, again, run.timers)

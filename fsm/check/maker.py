@@ -24,11 +24,11 @@ def declared_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
 
 def _never(never: Never, bits: Bits) -> Rule:
     test = bits.test(never.when, never.unless)
-    why = f" ({never.because.rstrip('.')})" if never.because else ""
+    because = f" ({never.because.rstrip('.')})" if never.because else ""
     if never.action is None:
-        broken = f"{never.state or 'a state'} is held{_facts(never.when, never.unless)}{why}"
+        broken = f"{never.state or 'a state'} is held{_facts(never.when, never.unless)}{because}"
         return Rule(never.name, broken, state=never.state, test=test, reads=test.mask)
-    broken = f"{never.action} is chosen{_facts(never.when, never.unless)}{why}"
+    broken = f"{never.action} is chosen{_facts(never.when, never.unless)}{because}"
     judge = _chosen(never.action, never.state, test)
     return Rule(never.name, broken, judge, reads=test.mask)
 
@@ -42,11 +42,11 @@ def _chosen(action: str, state: str | None, test: Test) -> Judge:
 
 
 def _always(always: Always, bits: Bits) -> Iterator[Rule]:
-    why = f" ({always.because.rstrip('.')})" if always.because else ""
+    because = f" ({always.because.rstrip('.')})" if always.because else ""
     for names, value in ((always.when, False), (always.unless, True)):
         for name in names:
             test = bits.test((name,), ()) if value else bits.test((), (name,))
-            broken = f"{always.state} is held while {'' if value else 'not '}{name}{why}"
+            broken = f"{always.state} is held while {'' if value else 'not '}{name}{because}"
             yield Rule(always.name, broken, state=always.state, test=test, reads=test.mask)
 
 

@@ -93,8 +93,8 @@ def _with_state(flow: Flow, name: str, state: State) -> Flow:
 def _rows(flow: Flow) -> Iterator[Mutant]:
     for name, row in _written_rows(flow):
         yield Mutant(f"drop {name}", "drop a row", _replace(flow, row))
-        for operator, what, changed in _changes(flow, row):
-            yield Mutant(f"{what} {name}", operator, _replace(flow, row, changed))
+        for operator, text, changed in _changes(flow, row):
+            yield Mutant(f"{text} {name}", operator, _replace(flow, row, changed))
 
 
 def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
@@ -157,9 +157,9 @@ def _added(flow: Flow) -> Iterator[Mutant]:
                 on = {**state.on, trigger: (body,)}
                 changed = attrs.evolve(state, on=on, ignores=ignores)
                 where = f" to {body.dest}" if body.dest else ""
-                what = f" / {', '.join(body.actions)}" if body.actions else ""
+                text = f" / {', '.join(body.actions)}" if body.actions else ""
                 yield Mutant(
-                    f"add {name}.{trigger}{where}{what}",
+                    f"add {name}.{trigger}{where}{text}",
                     "add a transition",
                     _with_state(flow, name, changed),
                 )

@@ -73,13 +73,13 @@ class Proof:
 
     def times(self) -> tuple[Delay, ...]:
         """The delays that a caller notices; none if the flow is too large."""
-        found = self.explored()
-        return self.delays(found) if found.complete else ()
+        exploration = self.explored()
+        return self.delays(exploration) if exploration.complete else ()
 
-    def delays(self, found: Exploration) -> tuple[Delay, ...]:
+    def delays(self, exploration: Exploration) -> tuple[Delay, ...]:
         """The delays that a caller notices, of what was explored."""
         if self._times is None:
-            self._times = tuple(delays_of(self.model, found))
+            self._times = tuple(delays_of(self.model, exploration))
         return self._times
 
     def explored(self, first: bool = False) -> Exploration:
@@ -89,31 +89,31 @@ class Proof:
             return Exploration({self.model.initial: None}, complete=False)
         return explore(self.model, self.limit, first)
 
-    def concluded(self, found: Exploration) -> Report:
+    def concluded(self, exploration: Exploration) -> Report:
         """Judge what was explored."""
-        for violation in found.violations.values():
-            self._broken(found, violation)
-        if found.complete:
-            self._liveness(found)
-            self._silence(found)
-            self._bounds(found)
-            self._deadlocks(found)
-        elif found.transitions:
-            self._gave_up(found)
-        self.findings += structure_findings(self.model, found, self.source)
+        for violation in exploration.violations.values():
+            self._broken(exploration, violation)
+        if exploration.complete:
+            self._liveness(exploration)
+            self._silence(exploration)
+            self._bounds(exploration)
+            self._deadlocks(exploration)
+        elif exploration.transitions:
+            self._gave_up(exploration)
+        self.findings += structure_findings(self.model, exploration, self.source)
         self.findings += wrong_waivers(self.flow, self.source)
         self.findings += lacking_vocabulary(self.flow, self.source)
-        self._agenda(found.complete)
+        self._agenda(exploration.complete)
         file = self.source.file
         return Report(
             file=file,
             flow=self.flow.name,
             findings=tuple(by_cause(self.findings, self.traces, self.missing)),
-            properties=tuple(self._verdicts(found.complete)),
-            configurations=len(found.links),
-            transitions=found.transitions,
+            properties=tuple(self._verdicts(exploration.complete)),
+            configurations=len(exploration.links),
+            transitions=exploration.transitions,
             seconds=perf_counter() - self.started,
-            complete=found.complete,
+            complete=exploration.complete,
             facts=self.model.relevant.bit_count() + len(self.bits.ghosts),
             traces=self.traces,
             notes=tuple(notes(self.flow, self.source)),
@@ -121,10 +121,10 @@ class Proof:
 
     def first(self) -> str | None:
         """The code of one error."""
-        found = self.explored(first=True)
-        if found.violations:
-            return next(iter(found.violations)).property
-        report = self.concluded(found)
+        exploration = self.explored(first=True)
+        if exploration.violations:
+            return next(iter(exploration.violations)).property
+        report = self.concluded(exploration)
         return next((f.code for f in report.findings if f.severity == "error"), None)
 
     def _agenda(self, complete: bool) -> None:
@@ -147,8 +147,8 @@ class Proof:
         self.traces[finding] = proof
         self.failed.add(name)
 
-    def _broken(self, found: Exploration, violation: Violation) -> None:
-        way = found.path(violation.node)
+    def _broken(self, exploration: Exploration, violation: Violation) -> None:
+        way = exploration.path(violation.node)
         if violation.edge is not None:
             way.append((violation.node, violation.edge))
         message = f"{violation.rule.property}: {violation.rule.broken}"
@@ -166,28 +166,29 @@ class Proof:
         row = next((row for row in self.flow.rows(state) if row.id == row_id), None)
         return row.path if row else ("states", state)
 
-    def _liveness(self, found: Exploration) -> None:
+    def _liveness(self, exploration: Exploration) -> None:
         ends: dict[str, list[tuple[Wait, Outcome]]] = {}
         for wait in waits(self.model):
-            outcome = judge(self.model, found, wait)
+            outcome = judge(self.model, exploration, wait)
             if outcome.node is None:
                 key = (wait.builtin, wait.property)
-                known = self.worst.get(key, "")
-                if outcome.detail not in known:
-                    self.worst[key] = "; ".join(filter(None, (known, outcome.detail)))
+                worst = self.worst.get(key, "")
+                if outcome.detail not in worst:
+                    self.worst[key] = "; ".join(filter(None, (worst, outcome.detail)))
             elif outcome.end is not None:
                 ends.setdefault(outcome.end, []).append((wait, outcome))
             else:
-                self._unreached(found, self._restarting(outcome), [(wait, outcome)])
+                self._unreached(exploration, self._restarting(outcome), [(wait, outcome)])
         for state, broken in ends.items():  # one cause, even if it breaks several properties
-            self._unreached(found, ("states", state), broken)
+            self._unreached(exploration, ("states", state), broken)
 
-    def _silence(self, found: Exploration) -> None:
+    def _silence(self, exploration: Exploration) -> None:
         """How long a user who waits hears nothing, if the flow limits it."""
         most = self.flow.properties.no_silence_longer_than
         if most is None:
             return
-        key, outcome = (False, NO_SILENCE), judge(self.model, found, unheard(self.model, most))
+        key = (False, NO_SILENCE)
+        outcome = judge(self.model, exploration, unheard(self.model, most))
         if outcome.node is None:
             self.worst[key] = outcome.detail
             return
@@ -195,12 +196,12 @@ class Proof:
         message = f"{NO_SILENCE}: {outcome.detail}" + (f" ({', '.join(rows)})" if rows else "")
         remedy = unheard_advice(self.flow, outcome)
         finding = self.source.at_key(("properties", NO_SILENCE), message, remedy, code=NO_SILENCE)
-        way = (*found.path(outcome.node), *outcome.moves)
+        way = (*exploration.path(outcome.node), *outcome.moves)
         self._add(finding, key, trace(self.model, way, outcome.quiet))
 
-    def _bounds(self, found: Exploration) -> None:
+    def _bounds(self, exploration: Exploration) -> None:
         """The bounds that the flow declares."""
-        delays = self.delays(found) if self.flow.bounds else ()
+        delays = self.delays(exploration) if self.flow.bounds else ()
         for name, detail, remedy in unmet(self.flow, delays):
             key = (False, name)
             self.worst[key] = detail
@@ -220,12 +221,12 @@ class Proof:
         return ("states", self.model.state(outcome.node or 0))
 
     def _unreached(
-        self, found: Exploration, path: Place, broken: Sequence[tuple[Wait, Outcome]]
+        self, exploration: Exploration, path: Place, broken: Sequence[tuple[Wait, Outcome]]
     ) -> None:
         names = list(dict.fromkeys(wait.property for wait, _ in broken))
         outcome = broken[0][1]
         message = f"{', '.join(names)}: {outcome.detail}"
-        way = (*found.path(outcome.node or 0), *outcome.moves)
+        way = (*exploration.path(outcome.node or 0), *outcome.moves)
         missing = timer_advice(self.flow, self.source, outcome.end or "")
         remedy = missing or loop_advice(edge[3] for _, edge in outcome.again)
         finding = placed(self.source, path, way, message, names[0], remedy)
@@ -234,17 +235,17 @@ class Proof:
         for wait, _ in broken:
             self._add(finding, (wait.builtin, wait.property), proof)
 
-    def _deadlocks(self, found: Exploration) -> None:
-        for state, node in deadlocks(self.model, found):
+    def _deadlocks(self, exploration: Exploration) -> None:
+        for state, node in deadlocks(self.model, exploration):
             message = f"deadlock: from here on no event and no timer leaves state {state!r}"
             remedy = "add a transition or a timer, or say 'final: true'"
             path: Place = ("states", state)
             finding = self.source.at_key(path, message, remedy, code="deadlock")
-            self._add(finding, (True, "deadlock"), trace(self.model, found.path(node)))
+            self._add(finding, (True, "deadlock"), trace(self.model, exploration.path(node)))
 
-    def _gave_up(self, found: Exploration) -> None:
+    def _gave_up(self, exploration: Exploration) -> None:
         message = (
-            f"not proved: {len(found.links)} configurations were visited and there are more "
+            f"not proved: {len(exploration.links)} configurations were visited and there are more "
             f"(limit {self.limit})"
         )
         remedy = "raise --limit, or let guards read fewer facts"
@@ -278,7 +279,7 @@ class Proof:
 
     def _not_joined(self) -> str:
         """Why turn and agenda were not explored together."""
-        errors = sorted(one for one in self.findings if one.severity == "error")
+        errors = sorted(finding for finding in self.findings if finding.severity == "error")
         if not errors:
             return "not every configuration was visited"
         first = errors[0]

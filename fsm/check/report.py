@@ -109,7 +109,7 @@ def _text(report: Report) -> list[str]:
             lines += [report.traces[finding].text(), ""]
     # Waivers are listed with the properties below.
     lines += [note.render() for note in report.notes if note.code in ("restarted", "pace")]
-    # Those that the base has are many, and there is nothing to say about them.
+    # The many properties of the base need no lines of their own.
     shown = [v for v in report.properties if v.result != "holds" or v.detail or not v.inherited]
     width = max((len(v.name) for v in shown), default=0)
     for verdict in shown:
@@ -117,21 +117,21 @@ def _text(report: Report) -> list[str]:
         lines.append(line.rstrip())
     if rest := len(report.properties) - len(shown):
         lines.append(f"  holds   {rest} more properties of {report.base or 'its base'}")
-    width = max((len(one.name) for one in report.delays), default=0)
-    lines += [f"  delay   {one.name:<{width}}  {one.line(report.base)}" for one in report.delays]
+    width = max((len(delay.name) for delay in report.delays), default=0)
+    lines += [f"  delay   {d.name:<{width}}  {d.line(report.base)}" for d in report.delays]
     return [*lines, _summary(report)]
 
 
 def _summary(report: Report) -> str:
     verdict = "proved" if report.ok else "not proved" if report.loaded else "not a flow"
     errors = sum(f.severity == "error" for f in report.findings)
-    found = f"{errors} error{'s' * (errors != 1)}"
+    count = f"{errors} error{'s' * (errors != 1)}"
     if warnings := len(report.findings) - errors:
-        found += f", {warnings} warning{'s' * (warnings != 1)}"
+        count += f", {warnings} warning{'s' * (warnings != 1)}"
     if not report.loaded:
-        return f"{report.file}: {verdict}: {found}"
+        return f"{report.file}: {verdict}: {count}"
     size = f"{report.configurations} configurations, {report.transitions} transitions"
-    return f"{report.file}: {verdict}: {found}; {size}, {report.seconds:.3f} s"
+    return f"{report.file}: {verdict}: {count}; {size}, {report.seconds:.3f} s"
 
 
 def as_json(reports: Iterable[Report]) -> str:
@@ -165,16 +165,16 @@ def _report(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 4),
         "findings": [_finding(f, report.traces.get(f)) for f in report.findings],
         "properties": [attrs.asdict(verdict) for verdict in report.properties],
-        "delays": [_delay(one) for one in report.delays],
+        "delays": [_delay(delay) for delay in report.delays],
     }
 
 
-def _delay(one: Delay) -> dict[str, Any]:
+def _delay(delay: Delay) -> dict[str, Any]:
     """Without a limit the seconds are null."""
-    seconds = None if one.seconds == inf else one.seconds
-    base = None if one.base == inf else one.base
-    compared = {} if one.base is None else {"base": base}
-    return {"name": one.name, "seconds": seconds, "timers": list(one.timers)} | compared
+    seconds = None if delay.seconds == inf else delay.seconds
+    base = None if delay.base == inf else delay.base
+    compared = {} if delay.base is None else {"base": base}
+    return {"name": delay.name, "seconds": seconds, "timers": list(delay.timers)} | compared
 
 
 def _finding(finding: Finding, trace: Trace | None) -> dict[str, Any]:

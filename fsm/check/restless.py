@@ -96,8 +96,8 @@ class Run:
 class Restless:
     """How long one kind of wait lasts."""
 
-    def __init__(self, model: StateSpace, found: Exploration, wait: Wait) -> None:
-        self.model, self.found, self.wait = model, found, wait
+    def __init__(self, model: StateSpace, exploration: Exploration, wait: Wait) -> None:
+        self.model, self.found, self.wait = model, exploration, wait
         self.voice = model.bits.ghosts.get("user_speaking", 0)
         self.seconds = {**model.flow.timers}
         if wait.limited:
@@ -183,11 +183,11 @@ class Restless:
         """The moves of a configuration that do not end the wait."""
         moves = self.found.tables[node >> self.model.bits.shift]
         decides = node & (moves.reads | -1 << self.model.bits.shift)
-        found = self._goes_on.get(decides)
-        if found is None:
-            found = tuple(edge for edge in moves.at(node) if not self._ends(edge[3]))
-            self._goes_on[decides] = found
-        return found
+        onward = self._goes_on.get(decides)
+        if onward is None:
+            onward = tuple(edge for edge in moves.at(node) if not self._ends(edge[3]))
+            self._goes_on[decides] = onward
+        return onward
 
     def _step(self, node: int, edge: Edge) -> _Step | None:
         move = edge[3]
@@ -219,7 +219,7 @@ class Restless:
             self.model.answer(move.source, move.trigger, True, node | facts)
             for facts in subsets(move.read & ~known)
         )
-        return any(_done(attrs.evolve(move, taken=one)) == _done(move) for one in answers)
+        return any(_done(attrs.evolve(move, taken=answer)) == _done(move) for answer in answers)
 
     def _unheard(self, move: Move, node: int) -> bool:
         """Speech that begins while the user speaks, or ends while the user is silent."""

@@ -31,9 +31,9 @@ def as_sarif(reports: Iterable[Report]) -> str:
         >>> json.loads(as_sarif([check_file("session")]))["version"]
         '2.1.0'
     """
-    found = [(f, r.traces.get(f)) for r in reports for f in (*r.findings, *r.notes)]
-    rules = {finding.code: _means(finding.code) for finding, _ in found}
-    return sarif_log(rules, [_result(finding, trace) for finding, trace in found])
+    findings = [(f, r.traces.get(f)) for r in reports for f in (*r.findings, *r.notes)]
+    rules = {finding.code: _means(finding.code) for finding, _ in findings}
+    return sarif_log(rules, [_result(finding, trace) for finding, trace in findings])
 
 
 def _means(code: str) -> str:

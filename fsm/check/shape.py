@@ -30,7 +30,7 @@ def aside_facts(flow: Flow, bits: Bits, rules: Iterable[Rule]) -> Names:
     """
     if flow.kind != "turn":
         return ()
-    proved = {*load_shipped("turn").actions, *(one.action for one in flow.properties.never)}
+    proved = {*load_shipped("turn").actions, *(rule.action for rule in flow.properties.never)}
     asides = {row.id for row in _asides(flow, proved)}
     judged = 0
     for rule in rules:
@@ -63,25 +63,25 @@ def _asides(flow: Flow, proved: set[str | None]) -> Iterator[Row]:
             yield row
 
 
-def deadlocks(model: StateSpace, found: Exploration) -> Iterator[tuple[str, int]]:
+def deadlocks(model: StateSpace, exploration: Exploration) -> Iterator[tuple[str, int]]:
     """Each state that can become a trap, with the nearest configuration in which it is one."""
     if len(model.flow.states) == 1:
         return
     shift = model.bits.shift
-    for number, moves in found.tables.items():
+    for number, moves in exploration.tables.items():
         always = any(edge[3].dest != moves.state for edge in moves.fixed)
         if always or model.flow.states[moves.state].final:
             continue
-        nodes = [node for node in found.links if node >> shift == number]
-        free = _free(found, nodes, number)
+        nodes = [node for node in exploration.links if node >> shift == number]
+        free = _free(exploration, nodes, number)
         trapped = next((node for node in nodes if node not in free), None)
         if trapped is not None:
             yield moves.state, trapped
 
 
-def _free(found: Exploration, nodes: list[int], number: int) -> set[int]:
+def _free(exploration: Exploration, nodes: list[int], number: int) -> set[int]:
     """The configurations of a state from which one or more moves leave it."""
-    moves = found.tables[number]
+    moves = exploration.tables[number]
     exits = [
         (reads, table)
         for reads, table, _ in moves.tables
@@ -104,13 +104,15 @@ def _free(found: Exploration, nodes: list[int], number: int) -> set[int]:
     return free
 
 
-def structure_findings(model: StateSpace, found: Exploration, source: Source) -> Iterator[Finding]:
+def structure_findings(
+    model: StateSpace, visited: Exploration, source: Source
+) -> Iterator[Finding]:
     """Unreachable, dead, unused and incomplete parts. Only valid if all configurations were
     visited."""
     flow = model.flow
-    reached = {model.state(node) for node in found.links}
+    reached = {model.state(node) for node in visited.links}
     yield from _unused(flow, source)
-    if not found.complete:
+    if not visited.complete:
         return
     for name in flow.states:
         if name not in reached:
@@ -138,8 +140,8 @@ def _removed_from(flow: Flow, name: str, source: Source, seen: set[str]) -> Loca
     if name in source.removed_to:
         return source.removed_to[name]
     before = {row.source for row in flow.rows() if row.dest == name} - seen
-    found = (_removed_from(flow, state, source, seen | before) for state in sorted(before))
-    return next(filter(None, found), None)
+    removals = (_removed_from(flow, state, source, seen | before) for state in sorted(before))
+    return next(filter(None, removals), None)
 
 
 def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
@@ -151,12 +153,12 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
             message = f"action {name!r} is never chosen"
             remedy = "add it to a transition, or remove it"
             yield source.at_key(("actions", name), message, remedy, code="unused")
-    heard = {row.trigger for row in rows}
-    heard.update(t for fact in flow.facts.values() for t in (*fact.set_by, *fact.cleared_by))
-    heard.update(t for scope in flow.scopes.values() for t in (*scope.begins, *scope.ends))
-    heard.update(t for state in flow.states.values() for t in state.ignores)
+    used = {row.trigger for row in rows}
+    used.update(t for fact in flow.facts.values() for t in (*fact.set_by, *fact.cleared_by))
+    used.update(t for scope in flow.scopes.values() for t in (*scope.begins, *scope.ends))
+    used.update(t for state in flow.states.values() for t in state.ignores)
     for name in flow.triggers:
-        if name not in heard and not source.inherited(("triggers", name)):
+        if name not in used and not source.inherited(("triggers", name)):
             message = f"trigger {name!r} does nothing in any state"
             remedy = "declare it in a state, or remove it"
             yield source.at_key(("triggers", name), message, remedy, code="unused")
@@ -173,12 +175,12 @@ def _dead_rows(model: StateSpace, source: Source, reached: set[str]) -> Iterator
 
 
 def _why_dead(model: StateSpace, row: Row) -> tuple[str, str]:
-    what = "timer" if row.timer else "transition"
+    kind = "timer" if row.timer else "transition"
     shadows = sorted(model.shadows.get(row.id, ()))
     if shadows:
         others = " and ".join(shadows)
         remedy = "put it before them, or remove it"
-        return f"{what} {row.id} is never taken: {others} always comes first", remedy
+        return f"{kind} {row.id} is never taken: {others} always comes first", remedy
     facts = [*row.transition.conditions, *(f"not {f}" for f in row.transition.unless)]
     if row.timer:
         return f"timer {row.trigger!r} can never fire in {row.source!r}", _guard(facts)
@@ -197,8 +199,8 @@ def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
             remedy = "use it in a guard, or remove it"
             yield source.at_key(("facts", name), message, remedy, code="unread")
         fact = flow.facts[name]
-        kept = fact.scope in (None, "session") and not fact.cleared_by and not fact.host
-        if kept and not _latches(model, fact, name):
+        lasting = fact.scope in (None, "session") and not fact.cleared_by and not fact.host
+        if lasting and not _latches(model, fact, name):
             message = f"fact {name!r} is never false again once it is true"
             remedy = "add 'cleared_by: TRIGGER', or give it a scope"
             yield source.at_key(
@@ -210,8 +212,8 @@ def _latches(model: StateSpace, fact: Fact, name: str) -> bool:
     """It is set by a timer that fires only while it is false, or by the end of an action that is
     chosen only then, so that something happens only once."""
     flow = model.flow
-    once = {one for one, action in flow.actions.items() if action.done in fact.set_by}
-    own = {*fact.set_by} - {flow.actions[one].done for one in once}
+    once = {key for key, action in flow.actions.items() if action.done in fact.set_by}
+    own = {*fact.set_by} - {flow.actions[key].done for key in once}
     ending = [row for row in flow.rows() if once & {*row.transition.actions}]
     rows = [*ending, *(row for row in flow.rows() if row.trigger in own)]
     timed = all(row.timer for row in rows[len(ending) :])

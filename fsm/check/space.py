@@ -94,13 +94,13 @@ class StateSpace:
 
     def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
         """The moves of a trigger in a configuration, for all answers of the host."""
-        found: dict[tuple[Any, ...], Edge] = {}
+        distinct: dict[tuple[Any, ...], Edge] = {}
         for arrives, accepted in self.arrivals(trigger, node):
             for move in self._moves(state, trigger, arrives, accepted, node):
                 edge = self._edge(move, node)
                 if edge[0] != -1 or edge[1] or edge[2] or move.entered or move.restarts:
-                    found.setdefault(what_it_does(edge), edge)
-        return tuple(found.values())
+                    distinct.setdefault(what_it_does(edge), edge)
+        return tuple(distinct.values())
 
     def arrivals(self, trigger: str, node: int) -> Iterator[tuple[Arrival, bool]]:
         """How the trigger can arrive, and whether its fence lets it pass.

@@ -159,5 +159,5 @@ class _Names:
         ghost = self.model.world.begun.get(scope)
         over = ghost is not None and not node & self.model.bits.ghosts[ghost]
         # A stale event belongs to the scope that has just ended, or to the one before the current.
-        known = self.last if move.arrives == "fresh" or over else self.before
-        return known.get(scope, f"{scope} 0")
+        names = self.last if move.arrives == "fresh" or over else self.before
+        return names.get(scope, f"{scope} 0")

@@ -39,28 +39,28 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
         for fact in make.host_facts("endpointing"):
             broken = "while the end of the user's turn is being decided"
             yield make.chosen(action, broken, [fact], explained, where=_lets_go_undecided)
-    theirs = "while the floor is the user's"
-    yield make.chosen("request_next_reply", theirs, ["~user_speaking"])
+    text = "while the floor is the user's"
+    yield make.chosen("request_next_reply", text, ["~user_speaking"])
     for fact in make.host_facts("endpointing", "answer_pending"):
-        yield make.chosen("request_next_reply", theirs, [fact], where=_is_undecided)
+        yield make.chosen("request_next_reply", text, [fact], where=_is_undecided)
     yield from _barge_in(make)
     yield from _uninterruptible(make)
 
 
 def _first_frame(make: Maker) -> Iterator[Rule]:
-    mine = [*make.host_facts("interruptible"), *make.host_facts("holdable")]
+    facts = [*make.host_facts("interruptible"), *make.host_facts("holdable")]
     yield make.granted("start_playout", "start_output", "hold_output", unless=["~output_held"])
     yield make.chosen(
         "start_output",
         "for a step's first frame while the user speaks",
-        ["~user_speaking", *mine],
+        ["~user_speaking", *facts],
         ["~playout_started", *make.host_facts("user_silent")],
     )
     for fact in make.host_facts("endpointing"):
         yield make.chosen(
             "start_output",
             "for a step's first frame while the end of the user's turn is being decided",
-            [fact, *mine],
+            [fact, *facts],
             ["~playout_started"],
         )
     yield make.chosen("start_output", "while it is held", ["~output_held"], ["~playout_started"])
@@ -72,7 +72,7 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "the user starts to speak and the step's first frame is not held",
         _stays("user_started_speaking", "thinking"),
-        ["~step_running", *mine],
+        ["~step_running", *facts],
         ["~paused", "~output_held", "~playout_started"],
     )
     yield make.chosen(

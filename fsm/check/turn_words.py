@@ -35,25 +35,28 @@ def transcripts_decide(make: Maker) -> Iterator[Rule]:
 
 def _stopped_by_transcript(make: Maker, state: str) -> Iterator[Rule]:
     def goes_on(move: Move) -> bool:
-        words = (move.source, move.trigger) == (state, "final_transcript")
-        return words and "interrupt_speech" not in move.actions
+        transcribed = (move.source, move.trigger) == (state, "final_transcript")
+        return transcribed and "interrupt_speech" not in move.actions
 
     def goes_on_at_all(move: Move) -> bool:
-        words = move.source == state and move.trigger in _WORDS
-        return words and "interrupt_speech" not in move.actions
+        transcribed = move.source == state and move.trigger in _WORDS
+        return transcribed and "interrupt_speech" not in move.actions
 
-    may = make.host_facts("interruptible")
+    allowed = make.host_facts("interruptible")
     before = [name for name in ("barged_in",) if name in make.flow.facts]
     yield make.move(
         f"final_transcript: words that are no backchannel, and the speech goes on in {state}",
         goes_on,
-        may,
+        allowed,
         make.host_facts("backchannel"),
         before,
     )
     for fact in make.host_facts("stop_word"):
         yield make.move(
-            f"a stop word is talked through in {state}", goes_on_at_all, [*may, fact], before=before
+            f"a stop word is talked through in {state}",
+            goes_on_at_all,
+            [*allowed, fact],
+            before=before,
         )
 
 

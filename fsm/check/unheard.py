@@ -29,7 +29,7 @@ _UP_TO_THE_USER = ("endpointing", "answer_pending")
 def unheard(model: StateSpace, seconds: float) -> Wait:
     """The wait of a user who hears nothing."""
     flow, bits = model.flow, model.bits
-    says = {name for name, action in flow.actions.items() if action.audible}
+    audible = {name for name, action in flow.actions.items() if action.audible}
     opened, stopped = bits.mask(["~turn_open", f"~{REQUESTED}"]), bits.mask(["~step_stopped"])
     at_work = bits.mask(f"~{name}" for name in _AT_WORK)
     idle = bits.mask(["~heard", "~paused", "~output_held"])
@@ -38,14 +38,14 @@ def unheard(model: StateSpace, seconds: float) -> Wait:
 
     def waits(node: int) -> bool:
         works = model.state(node) != flow.initial and node & at_work and not node & stopped
-        asked = model.state(node) == CONFIRMING
-        return bool(node & opened or works) and not (asked or node & idle)
+        confirming = model.state(node) == CONFIRMING
+        return bool(node & opened or works) and not (confirming or node & idle)
 
     return Wait(
         NO_SILENCE,
         f"something is heard within {in_words(seconds)}",
         lambda node: waits(node) and not node & voice,
-        lambda state, actions: bool(says & {*actions}),
+        lambda state, actions: bool(audible & {*actions}),
         comes("turn_committed"),
         builtin=False,
         at_most=seconds,
@@ -85,7 +85,11 @@ def rows_of(flow: Flow, outcome: Outcome) -> list[Path]:
     """The rows that repeat while nothing is heard."""
     rows = {row.id: row.path for row in flow.rows()}
     taken = [edge[3].taken for _, edge in outcome.again]
-    return [*dict.fromkeys(rows[one.row] for one in taken if one is not None and one.row)]
+    return [
+        *dict.fromkeys(
+            rows[verdict.row] for verdict in taken if verdict is not None and verdict.row
+        )
+    ]
 
 
 def _says(flow: Flow, timer: str) -> list[str]:

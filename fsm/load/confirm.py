@@ -34,9 +34,9 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
     if file.tools.confirm and "tool_running" not in file.states:
         message = "'confirm' needs the state 'tool_running'"
         yield source.at_key(_SECTION, message, "write 'extends: turn'", code="unknown-state")
-    for tool, its in file.tools.confirm.items():
+    for tool, question in file.tools.confirm.items():
         path: Path = (*_SECTION, tool)
-        for index, text in enumerate(its.say):
+        for index, text in enumerate(question.say):
             listed: Path = (*path, "say", index)
             where = listed if source.written(listed) else (*path, "say")
             try:
@@ -44,8 +44,8 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
             except ValueError as exc:
                 message = f"{quoted(text)} is no question that can be said"
                 yield source.at(where, message, str(exc), code="type")
-        for name, one in its.when.items():
-            if one.above is one.below is None and not one.is_:
+        for name, condition in question.when.items():
+            if condition.above is condition.below is None and not condition.is_:
                 message = f"the condition on {quoted(name)} says nothing"
                 remedy = "write {above: NUMBER}, {below: NUMBER} or {is: [TEXT, TEXT]}"
                 yield source.at_key((*path, "when", name), message, remedy, code="missing-key")
@@ -137,7 +137,7 @@ def _words(parts: Parts) -> None:
 def _actions(parts: Parts) -> None:
     for name, means in _ACTIONS.items():
         parts.action(name, Action(is_=means), _SECTION)
-    if any(one.otherwise for one in parts.file.tools.confirm.values()):
+    if any(question.otherwise for question in parts.file.tools.confirm.values()):
         means = "Say what was declared for a call that got no answer in time."
         parts.action("say_unconfirmed", Action(is_=means), _SECTION)
 

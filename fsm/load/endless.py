@@ -21,9 +21,9 @@ def check_endless(flow: Flow, source: Source) -> Iterator[Finding]:
     """
     if flow.kind != "turn" or flow.initial not in flow.states:
         return
-    says = [row for row in flow.rows(flow.initial) if _says(flow, row) and row.dest == row.source]
-    for row in says:
-        if not source.inherited(row.path) and _comes_again(flow, row, says):
+    spoken = [row for row in flow.rows(flow.initial) if _says(flow, row) and row.dest == row.source]
+    for row in spoken:
+        if not source.inherited(row.path) and _comes_again(flow, row, spoken):
             first = "after" if row.timer else "at"
             message = (
                 f"{first} {quoted(row.trigger)} the agent says a text, and the same again when it "
@@ -44,25 +44,25 @@ def _actions(flow: Flow, row: Row) -> list[Action]:
     return [flow.actions[name] for name in row.transition.actions if name in flow.actions]
 
 
-def _comes_again(flow: Flow, row: Row, says: list[Row]) -> bool:
+def _comes_again(flow: Flow, row: Row, spoken: list[Row]) -> bool:
     """Whether the transition is taken again although no other party does anything."""
     if row.timer and flow.timers.get(row.trigger, inf) == inf:
         return False
     seen = [row.trigger]
     for trigger in seen:  # grows
-        dones = [done for one in says if one.trigger == trigger for done in _done(flow, one)]
+        dones = [done for r in spoken if r.trigger == trigger for done in _done(flow, r)]
         seen += [done for done in dict.fromkeys(dones) if done not in seen]
     done = set(_done(flow, row))
     if row.timer:
-        again = not any(one.trigger in done and _does(one) for one in flow.rows())
+        again = not any(other.trigger in done and _does(other) for other in flow.rows())
     else:
-        again = any(row.trigger in _done(flow, one) for one in says if one.trigger in seen)
+        again = any(row.trigger in _done(flow, other) for other in spoken if other.trigger in seen)
     return again and not _stops(flow, row, set(seen))
 
 
 def _done(flow: Flow, row: Row) -> Iterator[str]:
-    """What is posted when its texts were heard."""
-    return (one.done for one in _actions(flow, row) if one.audible and one.done is not None)
+    """The triggers that are posted when its texts were heard."""
+    return (a.done for a in _actions(flow, row) if a.audible and a.done is not None)
 
 
 def _does(row: Row) -> bool:

@@ -2,9 +2,8 @@
 
 Mappings merge key by key; everything else replaces what the base has. What a trigger does in a
 state or a group, and a property, are replaced as a whole. A trigger is in `on`, `refuses` or
-`ignores` of a
-state: giving it in one removes it from the others. ``null`` removes, and properties of the base
-that are then empty are removed, too.
+`ignores` of a state: giving it in one removes it from the others. ``null`` removes, and properties
+of the base that are then empty are removed, too.
 """
 
 from __future__ import annotations
@@ -100,23 +99,23 @@ class Merge:
 
     def _record_removed_to(self, transitions: Node, where: Location) -> None:
         """Record that these transitions no longer lead to their dests."""
-        found = transitions.value if isinstance(transitions.value, list) else [transitions]
-        for dest in filter(None, (_field(node, "dest") for node in found)):
+        nodes = transitions.value if isinstance(transitions.value, list) else [transitions]
+        for dest in filter(None, (_field(node, "dest") for node in nodes)):
             self.removed_to[dest] = where
 
     def _move(self, state: dict[str, Node], change: dict[str, Node], path: Path) -> None:
         """Keep each trigger in only one of `on`, `refuses` and `ignores`: the one where the change
         puts it."""
-        said = {key: change.get(key) for key in _REFUSALS}
-        given = {key: {n.value: n.mark for n in _names(node)} for key, node in said.items()}
+        changed = {key: change.get(key) for key in _REFUSALS}
+        given = {key: {n.value: n.mark for n in _names(node)} for key, node in changed.items()}
         refused = {name: mark for marks in given.values() for name, mark in marks.items()}
         taken = _keys(change.get("on")) - set(refused)
         if "on" in state and isinstance(state["on"].value, dict):
             on = state["on"]
-            left = dict(on.value)
-            for name in refused.keys() & left.keys():
-                self._take(left.pop(name), refused[name], (*path, "on", name))
-            state["on"] = Node(left, on.mark, on.key, on.base)
+            remaining = dict(on.value)
+            for name in refused.keys() & remaining.keys():
+                self._take(remaining.pop(name), refused[name], (*path, "on", name))
+            state["on"] = Node(remaining, on.mark, on.key, on.base)
         for key in _REFUSALS:
             if names := _names(state.get(key)):
                 gone = taken | (refused.keys() - given[key].keys())
@@ -192,8 +191,8 @@ def _names(node: Node | None) -> list[Node]:
         return []
     if isinstance(node.value, str):
         return [node]
-    found = node.value if isinstance(node.value, list) else []
-    return [child for child in found if isinstance(child.value, str)]
+    nodes = node.value if isinstance(node.value, list) else []
+    return [child for child in nodes if isinstance(child.value, str)]
 
 
 def _keys(node: Node | None) -> set[str]:
@@ -211,14 +210,14 @@ def _field(node: Node, key: str) -> str | None:
 
 def _kinds(properties: Node) -> list[tuple[str, Node]]:
     """The properties of each kind, by name."""
-    found = [(kind, properties.value.get(kind)) for kind in _PROPERTIES]
-    return [(kind, node) for kind, node in found if node and isinstance(node.value, dict)]
+    nodes = [(kind, properties.value.get(kind)) for kind in _PROPERTIES]
+    return [(kind, node) for kind, node in nodes if node and isinstance(node.value, dict)]
 
 
 def _drop(properties: Node, kind: str, gone: set[str]) -> None:
     items = properties.value[kind]
-    kept = {name: node for name, node in items.value.items() if name not in gone}
-    properties.value[kind] = Node(kept, items.mark, items.key, items.base)
+    remaining = {name: node for name, node in items.value.items() if name not in gone}
+    properties.value[kind] = Node(remaining, items.mark, items.key, items.base)
 
 
 def _joined(base: Node, flow: Node) -> Node:
@@ -226,6 +225,6 @@ def _joined(base: Node, flow: Node) -> Node:
     if not _names(flow):
         return flow
     new = {node.value for node in _names(flow)}
-    kept = [node for node in _names(base) if node.value not in new]
+    remaining = [node for node in _names(base) if node.value not in new]
     items = flow.value if isinstance(flow.value, list) else [flow]
-    return Node([*kept, *items], flow.mark, flow.key)
+    return Node([*remaining, *items], flow.mark, flow.key)

@@ -33,12 +33,12 @@ def add_hold(parts: Parts) -> None:
         return
     _words(parts, hold)
     timers = _quiet(parts)
-    said: Names = ("leave_turn",)
+    actions: Names = ("leave_turn",)
     if hold.say:
         parts.action("say_hold", Action(say=hold.say), _SECTION)
-        said = (*said, "say_hold")
+        actions = (*actions, "say_hold")
     waits = Transition(
-        conditions=("hold_asked", "only_asked"), actions=said, restarts=("hold", *timers)
+        conditions=("hold_asked", "only_asked"), actions=actions, restarts=("hold", *timers)
     )
     room = Transition(
         conditions=("on_hold",), unless=("user_back", "manual_turns"), actions=("leave_turn",)
@@ -48,13 +48,13 @@ def add_hold(parts: Parts) -> None:
     talked_through = tuple({"backchannel"} & {*parts.file.facts.get(HOST, ())})
     for state, row in _STOPS:
         stops = ("interrupt_speech",) if row.dest else ()
-        asked = attrs.evolve(
+        stop = attrs.evolve(
             row,
             conditions=(*waits.conditions, *row.conditions),
             unless=(*_HEARD_OUT, *talked_through) if stops else (),
-            actions=(*stops, *said),
+            actions=(*stops, *actions),
         )
-        parts.trigger(state, "hold_turn", (asked, *ignored), _SECTION)
+        parts.trigger(state, "hold_turn", (stop, *ignored), _SECTION)
     parts.action("say_hold_limit", Action(say=hold.then), _SECTION)
     over = Transition(
         conditions=("on_hold", "can_say"),
@@ -70,8 +70,7 @@ def add_hold(parts: Parts) -> None:
 
 
 def _words(parts: Parts, hold: Hold) -> None:
-    """The facts and host facts of the transitions: what the user said, and whether they are
-    away."""
+    """The facts and host facts of the transitions: the user's request, and their absence."""
     asks = "The user's turn is complete: do they only ask the agent to wait, or are they away?"
     parts.request("hold_turn", Trigger(is_=asks), _SECTION)
     parts.user_typed(_SECTION)

@@ -244,9 +244,9 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
     except UnicodeDecodeError as exc:
         return page, _not_utf8(file, exc)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL
-        why = (getattr(exc, "strerror", None) or str(exc)).lower()
+        reason = (getattr(exc, "strerror", None) or str(exc)).lower()
         remedy = _meant(path) if isinstance(exc, FileNotFoundError) else "name a readable file"
-        return page, page.whole.finding(why, remedy, code="unreadable")
+        return page, page.whole.finding(reason, remedy, code="unreadable")
 
 
 def _meant(path: Path) -> str:

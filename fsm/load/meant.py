@@ -1,4 +1,4 @@
-"""Guesses from the classes of a flow what was meant: where a key belongs, what a value is for."""
+"""Guesses the meaning of a wrong key or value from the classes of a flow."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def belongs(key: str, kind: type) -> str:
 @cache
 def _places(root: type) -> Mapping[str, tuple[str, ...]]:
     """The shortest path to each key that a single class has."""
-    found: dict[str, tuple[str, ...]] = {}
+    paths: dict[str, tuple[str, ...]] = {}
     owners: dict[str, set[type]] = {}
     seen = {root}
     waiting: deque[tuple[type, tuple[str, ...]]] = deque([(root, ())])
@@ -54,13 +54,13 @@ def _places(root: type) -> Mapping[str, tuple[str, ...]]:
         for field, hint in yaml_fields(kind):
             here: tuple[str, ...] = (*path, yaml_name(field))
             if kind is not root or root is FlowFile:
-                found.setdefault(here[-1], here)
+                paths.setdefault(here[-1], here)
                 owners.setdefault(here[-1], set()).add(kind)
             for inner, named in _classes(hint):
                 if inner not in seen:
                     seen.add(inner)
                     waiting.append((inner, (*here, "NAME") if named else here))
-    return {key: path for key, path in found.items() if len(owners[key]) == 1 or len(path) == 1}
+    return {key: path for key, path in paths.items() if len(owners[key]) == 1 or len(path) == 1}
 
 
 def _classes(hint: Any, named: bool = False) -> Iterator[tuple[type, bool]]:

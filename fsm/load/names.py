@@ -112,23 +112,23 @@ class _Names:
         for fact, phrases in self.flow.phrases.items():
             path: Path = ("phrases", fact)
             if fact not in self.flow.host_facts:
-                known, message = self.flow.host_facts, f"{quoted(fact)} is no host fact"
-                remedy = near(fact, known) if closest(fact, known) else _NO_HOST_FACT
+                names, message = self.flow.host_facts, f"{quoted(fact)} is no host fact"
+                remedy = near(fact, names) if closest(fact, names) else _NO_HOST_FACT
                 yield self.source.at_key(path, message, remedy, code="unknown-fact")
             for index, name in enumerate(phrases.lists):
-                if name not in (known := shipped_phrases()):
+                if name not in (names := shipped_phrases()):
                     message, place = f"no list of phrases {quoted(name)}", (*path, "lists", index)
-                    yield self.source.at(place, message, near(name, known), code="unknown-phrases")
+                    yield self.source.at(place, message, near(name, names), code="unknown-phrases")
             yield from self._left_out(path, phrases)
 
     def _left_out(self, path: Path, phrases: Phrases) -> Iterator[Finding]:
-        known = {phrase for name in phrases.lists for phrase in phrases_of(name)}
+        allowed = {phrase for name in phrases.lists for phrase in phrases_of(name)}
         for index, text in enumerate(phrases.without):
-            if (words := words_of(text)) not in known:
+            if (words := words_of(text)) not in allowed:
                 listed: Path = (*path, "without", index)
                 place = listed if self.source.written(listed) else (*path, "without")
                 message = f"no list of {quoted(path[-1])} has the phrase {quoted(text)}"
-                remedy = near(" ".join(words), [" ".join(phrase) for phrase in known])
+                remedy = near(" ".join(words), [" ".join(phrase) for phrase in allowed])
                 yield self.source.at(place, message, remedy, code="unknown-phrases")
 
     def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
@@ -155,55 +155,55 @@ class _Names:
             yield from self._one((*path, "within"), "timer", leads.within)
             yield from self._many((*path, "until"), "trigger", leads.until)
 
-    def _one(self, path: Path, what: str, name: str | None, more: Names = ()) -> Iterator[Finding]:
-        if name is not None and name not in more and name not in self._declared(what):
-            yield self._unknown(path, what, name, more)
+    def _one(self, path: Path, kind: str, name: str | None, more: Names = ()) -> Iterator[Finding]:
+        if name is not None and name not in more and name not in self._declared(kind):
+            yield self._unknown(path, kind, name, more)
 
-    def _many(self, path: Path, what: str, names: Names, more: Names = ()) -> Iterator[Finding]:
+    def _many(self, path: Path, kind: str, names: Names, more: Names = ()) -> Iterator[Finding]:
         seen: set[str] = set()
         for index, name in enumerate(names):
-            yield from self._one((*path, index), what, name, more)
+            yield from self._one((*path, index), kind, name, more)
             if name in seen:
-                message = f"{what} {quoted(name)} is named twice"
+                message = f"{kind} {quoted(name)} is named twice"
                 yield self.source.at((*path, index), message, "keep one of them", code="repeated")
             seen.add(name)
 
-    def _key(self, path: Path, what: str, name: str) -> Iterator[Finding]:
-        if name not in self._declared(what):
-            found = self._unknown(path, what, name)
+    def _key(self, path: Path, kind: str, name: str) -> Iterator[Finding]:
+        if name not in self._declared(kind):
+            finding = self._unknown(path, kind, name)
             # The word is a key, so the caret points at the key.
-            place = self.source.at_key(path, found.message, found.remedy, code=found.code)
-            yield found if found.code == "removed" else place
+            place = self.source.at_key(path, finding.message, finding.remedy, code=finding.code)
+            yield finding if finding.code == "removed" else place
 
-    def _declared(self, what: str) -> Mapping[str, object]:
-        declared: Mapping[str, object] = getattr(self.flow, _SECTIONS[what])
+    def _declared(self, kind: str) -> Mapping[str, object]:
+        declared: Mapping[str, object] = getattr(self.flow, _SECTIONS[kind])
         return declared
 
-    def _unknown(self, path: Path, what: str, name: str, more: Names = ()) -> Finding:
-        removed = self.source.removed.get((_SECTIONS[what], name))
+    def _unknown(self, path: Path, kind: str, name: str, more: Names = ()) -> Finding:
+        removed = self.source.removed.get((_SECTIONS[kind], name))
         if removed is not None and self.source.inherited(path):
-            message = f"{what} {quoted(name)} is removed, yet {self.source.place(path)} uses it"
+            message = f"{kind} {quoted(name)} is removed, yet {self.source.place(path)} uses it"
             remedy = "replace or remove what uses it, too"
             if path[0] == "properties":
                 remedy = "waive that property below 'properties: waived:', with the reason"
             return removed.finding(message, remedy, code="removed")
-        message = f"{what} {quoted(name)} is not declared"
-        remedy = self._remedy(what, name, (*self._declared(what), *more))
-        return self.source.at(path, message, remedy, code=f"unknown-{what}")
+        message = f"{kind} {quoted(name)} is not declared"
+        remedy = self._remedy(kind, name, (*self._declared(kind), *more))
+        return self.source.at(path, message, remedy, code=f"unknown-{kind}")
 
-    def _remedy(self, what: str, name: str, known: Names) -> str:
+    def _remedy(self, kind: str, name: str, names: Names) -> str:
         bare = name.removeprefix("!").removeprefix("not ").strip()
-        if what == "fact" and bare != name and bare in self.flow.facts:
+        if kind == "fact" and bare != name and bare in self.flow.facts:
             return f"a fact that must be false stands under 'unless': {bare}"
         if "," in name or " " in name.strip():
             return as_list(name)
-        if meant := closest(name, known):
+        if meant := closest(name, names):
             return f"did you mean {meant!r}?"
         for other in _SECTIONS:
-            if other != what and name in self._declared(other):
+            if other != kind and name in self._declared(other):
                 return f"{name!r} is a {other}".replace("a action", "an action")
-        declared = _DECLARED[what].format(name)
-        return f"{declared}; {near(name, known)}" if any(known) else declared
+        declared = _DECLARED[kind].format(name)
+        return f"{declared}; {near(name, names)}" if any(names) else declared
 
 
 def as_list(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A file, and what its sections add to it: facts, actions, timers, transitions."""
+"""A file with its sections' additions: facts, actions, timers, transitions."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Fork:
     other: str
 
     def applied(self, flow: Flow, source: Source) -> Flow:
-        """The flow with each such transition twice. Both are where the one is written."""
-        kept = (self.dest, self.other)
+        """The flow with each such transition twice, both at its place in the file."""
+        exempt = (self.dest, self.other)
         states = {
-            name: state if name in kept else self._state(("states", name), state, source)
+            name: state if name in exempt else self._state(("states", name), state, source)
             for name, state in flow.states.items()
         }
         return attrs.evolve(flow, states=states)
@@ -55,12 +55,12 @@ class Fork:
         forked = {}
         for name, rows in table.items():
             written = [source.path((*path, name, index)) for index in range(len(rows))]
-            both = [
-                (one, at) for row, at in zip(rows, written, strict=True) for one in self._both(row)
+            pairs = [
+                (new, at) for row, at in zip(rows, written, strict=True) for new in self._both(row)
             ]
-            for index, (_, at) in enumerate(both):
+            for index, (_, at) in enumerate(pairs):
                 source.alias((*path, name, index), at)
-            forked[name] = tuple(row for row, _ in both)
+            forked[name] = tuple(row for row, _ in pairs)
         return forked
 
     def _both(self, row: Transition) -> Iterator[Transition]:
@@ -75,14 +75,14 @@ Rows = tuple[Transition, ...]
 
 @attrs.define
 class Parts:
-    """A file, and what is added to it. The file's own declarations take precedence.
+    """A file with additions. The file's own declarations take precedence.
 
     Attributes:
         file: The file with the additions.
         source: The position of each part.
         places: The path of each added part to the path of the section that adds it.
         paced: The scaled parts, with their seconds.
-        forks: What is forked once each state has what its groups say.
+        forks: Applied once each state has its groups' declarations.
     """
 
     file: FlowFile
@@ -93,7 +93,7 @@ class Parts:
 
     def fact(self, scope: str, name: str, fact: Fact, place: Path) -> None:
         facts = self.file.facts
-        if not any(name in known for known in facts.values()):
+        if not any(name in scoped for scoped in facts.values()):
             facts = {**facts, scope: {**facts.get(scope, {}), name: fact}}
             self.file = attrs.evolve(self.file, facts=facts)
             self.places["facts", name] = place
@@ -127,21 +127,21 @@ class Parts:
             self.places["phrases", name] = place
 
     def never(self, name: str, property: Never, place: Path) -> None:
-        its = self.file.properties
-        if name not in its.never:
-            its = attrs.evolve(its, never={**its.never, name: property})
-            self.file = attrs.evolve(self.file, properties=its)
+        properties = self.file.properties
+        if name not in properties.never:
+            properties = attrs.evolve(properties, never={**properties.never, name: property})
+            self.file = attrs.evolve(self.file, properties=properties)
             self.places["properties", "never", name] = place
 
     def no_silence_longer_than(self, seconds: float, place: Path) -> None:
-        its = attrs.evolve(self.file.properties, no_silence_longer_than=seconds)
-        self.file = attrs.evolve(self.file, properties=its)
+        properties = attrs.evolve(self.file.properties, no_silence_longer_than=seconds)
+        self.file = attrs.evolve(self.file, properties=properties)
         self.places["properties", "no_silence_longer_than"] = place
 
     def limit(self, timer: str, seconds: float) -> None:
         """Give a timer that is `never` seconds in every limit set that does not name it."""
         sets = self.file.limit_sets
-        sets = {name: {timer: Seconds(seconds), **its} for name, its in sets.items()}
+        sets = {name: {timer: Seconds(seconds), **timers} for name, timers in sets.items()}
         self.file = attrs.evolve(self.file, limit_sets=sets)
 
     def lasting(self, timer: str) -> None:
@@ -149,7 +149,7 @@ class Parts:
             self.file = attrs.evolve(self.file, lasting=(*self.file.lasting, timer))
 
     def rows(self, state: str) -> dict[str, Rows]:
-        """What triggers do in a state, as itself or the group of all states says."""
+        """The transitions of a state, its own or those of the group of all states."""
         body, group = self.file.states.get(state), self.file.groups.get("all")
         if body is None:
             return {}
@@ -213,15 +213,15 @@ class Parts:
             return
 
         def guarded(row: Transition) -> Transition:
-            known = fact in row.unless or not {*row.actions} & {*actions}
-            return row if known else attrs.evolve(row, unless=(*row.unless, fact))
+            unchanged = fact in row.unless or not {*row.actions} & {*actions}
+            return row if unchanged else attrs.evolve(row, unless=(*row.unless, fact))
 
         on = {name: tuple(map(guarded, rows)) for name, rows in body.on.items()}
         after = {name: tuple(map(guarded, rows)) for name, rows in body.after.items()}
         self._replace(state, attrs.evolve(body, on=on, after=after))
 
     def state(self, name: str, body: WrittenState, place: Path) -> None:
-        """Add a state. What the file says of it takes precedence."""
+        """Add a state. The file's declarations take precedence."""
         own = self.file.states.get(name)
         if own is None:
             self.places["states", name] = place

@@ -60,9 +60,9 @@ def reference() -> str:
 
 def with_reference(document: str) -> str | None:
     """The document with its generated part updated; None if it has no such part."""
-    before, found, rest = document.partition(MARKS[0])
+    before, mark, rest = document.partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
-    if not found or not end:
+    if not mark or not end:
         return None
     return f"{before}{MARKS[0]}\n\n{reference()}\n{MARKS[1]}{after}"
 
@@ -105,8 +105,8 @@ def _value(hint: Any) -> str:
         outer = "scope" if nested and attrs.has(get_args(args[1])[1]) else "name"
         return f"{outer}: {_value(args[1])}"
     if origin is tuple:
-        one = _noun(args[0])
-        return f"a {one} or a list of them" if args[0] in ONE_OR_MORE else f"a list of {one}s"
+        noun = _noun(args[0])
+        return f"a {noun} or a list of them" if args[0] in ONE_OR_MORE else f"a list of {noun}s"
     return _value(next(arg for arg in args if arg is not type(None)))
 
 

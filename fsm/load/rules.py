@@ -244,9 +244,9 @@ def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:
             message = f"there is no bound {quoted(name)}"
             yield source.at_key(path, message, near(name, BOUNDS), code="unknown-bound")
         elif flow.kind != "turn":
-            what = path[0] if path[0] == "bounds" else name
+            key = path[0] if path[0] == "bounds" else name
             message = "only a flow of kind turn has bounds"
-            remedy = f"write 'kind: turn', or remove '{what}'"
+            remedy = f"write 'kind: turn', or remove '{key}'"
             where = path[:1] if path[0] == "bounds" else path
             yield source.at_key(where, message, remedy, code="contradiction")
             return
@@ -265,8 +265,8 @@ def _range(path: Path, timer: str, seconds: float, source: Source) -> Iterator[F
 
 def _limits(flow: Flow, source: Source) -> Iterator[Finding]:
     for name, seconds in flow.limit_sets.items():
-        for timer, one in seconds.items():
-            yield from _range(("limit_sets", name, timer), timer, one, source)
+        for timer, value in seconds.items():
+            yield from _range(("limit_sets", name, timer), timer, value, source)
     if flow.limits is not None and flow.limits not in flow.limit_sets:
         message = f"there is no set of limits {quoted(flow.limits)}"
         remedy = near(flow.limits, flow.limit_sets)

@@ -70,8 +70,8 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
         if getattr(file, section) and state not in file.states:
             message = f"{section!r} needs the state {quoted(state)}"
             yield source.at_key((section,), message, "write 'extends: turn'", code="unknown-state")
-    for index, one in enumerate(file.silence[:-1]):
-        if one.hang_up:
+    for index, reprompt in enumerate(file.silence[:-1]):
+        if reprompt.hang_up:
             message = "nothing is said after the session was closed"
             where = (*Parts(file, source).place("silence", index), "hang_up")
             remedy = "give 'hang_up' to the last one only"

@@ -1,4 +1,4 @@
-"""What the agent says by itself: `fillers`, `silence`, `not_heard`, `never_silent`, `monologue`."""
+"""The agent's own speech: `fillers`, `silence`, `not_heard`, `never_silent`, `monologue`."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def add_never_silent(parts: Parts) -> None:
     parts.can_say(place)
     parts.action("say_quiet", Action(say=section.say), place)
     parts.action("say_give_up", Action(say=section.give_up), place)
-    says = Transition(conditions=("can_say",), unless=BUSY, actions=("say_quiet",))
+    notice = Transition(conditions=("can_say",), unless=BUSY, actions=("say_quiet",))
     gives_up = Transition(
         dest="interrupted",
         conditions=("can_say", "step_running"),
         unless=(*BUSY, "output_held"),
         actions=("report_limit", "force_interrupt", "say_give_up"),
     )
-    before = attrs.evolve(says, unless=(*BUSY, "step_running"))
-    rows = {"thinking": (gives_up, before), "tool_running": (says,)}
-    open_turn = attrs.evolve(says, conditions=("turn_open", "can_say"))
-    awaited = attrs.evolve(says, conditions=("reply_awaited", "can_say"))
+    before = attrs.evolve(notice, unless=(*BUSY, "step_running"))
+    rows = {"thinking": (gives_up, before), "tool_running": (notice,)}
+    open_turn = attrs.evolve(notice, conditions=("turn_open", "can_say"))
+    awaited = attrs.evolve(notice, conditions=("reply_awaited", "can_say"))
     away = ("turn_open", "can_say")
     still = Transition(conditions=("reply_awaited",), unless=away, restarts=(_TIMER,))
     between = (open_turn, awaited, still)
@@ -118,17 +118,17 @@ def add_not_heard(parts: Parts) -> None:
 
 
 def _says(parts: Parts, trigger: str, means: str, texts: Texts, ends: Names) -> None:
-    said, action = f"{trigger}_said", f"say_{trigger}"
+    fact, action = f"{trigger}_said", f"say_{trigger}"
     parts.event(trigger, Trigger(is_=means), _SECTION)
     parts.action(action, Action(say=texts), _SECTION)
-    parts.fact("session", said, Fact(set_by=(trigger,), cleared_by=ends), _SECTION)
-    unless = (said, *BUSY, "turn_open", "turn_deferred")
+    parts.fact("session", fact, Fact(set_by=(trigger,), cleared_by=ends), _SECTION)
+    unless = (fact, *BUSY, "turn_open", "turn_deferred")
     row = Transition(conditions=("can_say",), unless=unless, actions=(action,))
     parts.trigger("listening", trigger, (row,), _SECTION)
 
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
-"""While one of these is so, the floor is the user's."""
+"""While one of these facts is true, the user has the floor."""
 AT_WORK = ("tool_running", "thinking")
 """The states in which the user waits for the agent."""
 FILLED = (*AT_WORK, "listening")
@@ -151,10 +151,10 @@ def add_fillers(parts: Parts) -> None:
     names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
     for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
         here = parts.place("fillers", index)
-        says = Action(say=filler.say, audio=filler.audio, interruptible=filler.interruptible)
-        parts.action(f"say_{name}", says, here)
+        action = Action(say=filler.say, audio=filler.audio, interruptible=filler.interruptible)
+        parts.action(f"say_{name}", action, here)
         parts.fact("turn", f"{name}_said", Fact(set_by=(name,)), here)
-        before = [n for n, its in zip(names[:index], fillers, strict=False) if _alike(its, filler)]
+        before = [n for n, f in zip(names[:index], fillers, strict=False) if _alike(f, filler)]
         conditions = ("can_say", *_said(before))
         if filler.tools:
             parts.fact(HOST, f"{name}_waits", Fact(tools=filler.tools), here)
@@ -164,17 +164,17 @@ def add_fillers(parts: Parts) -> None:
             conditions=conditions,
             unless=(f"{name}_said", *BUSY, "turn_deferred"),
             actions=(f"say_{name}",),
-            restarts=tuple(other for other, its in later if _alike(its, filler)),
+            restarts=tuple(other for other, f in later if _alike(f, filler)),
         )
         normal = _NEXT_FILLER if before else _FILLER
         states = filler.in_ if {*filler.in_} <= {*FILLED} else FILLED  # a wrong one is reported
         for state in states:
-            its = _before_reply(row) if state == "thinking" else row
+            timed = _before_reply(row) if state == "thinking" else row
             if state == "listening":
-                its = attrs.evolve(row, conditions=("turn_open", *row.conditions))
+                timed = attrs.evolve(row, conditions=("turn_open", *row.conditions))
                 if len(states) > 1:  # otherwise it starts with the state, as each turn does
                     count_turn(parts, state, name, states, here)
-            parts.paced_timer(state, name, filler.after, normal, its, here)
+            parts.paced_timer(state, name, filler.after, normal, timed, here)
         if len(states) > 1:
             parts.lasting(name)
         if "thinking" in states:
@@ -195,7 +195,7 @@ def count_turn(parts: Parts, state: str, timer: str, states: Names, place: Path)
             if trigger == "turn_committed":
                 counted.append(anew if row.actions else row)
             elif row.dest in {*states} & {*AT_WORK} and not _WAITS & {*row.conditions, *row.unless}:
-                known = {one.conditions for one in counted}  # by another timer
+                known = {earlier.conditions for earlier in counted}  # by another timer
                 waited = [(*row.conditions, fact) for fact in sorted(_WAITS, reverse=True)]
                 counted += [attrs.evolve(row, conditions=c) for c in waited if c not in known]
                 counted.append(anew)
@@ -229,13 +229,13 @@ def end_of_filler(parts: Parts, section: Path) -> None:
     ready = "A reply has begun, and waits for the end of what a section lets the agent say."
     parts.event("reply_ready", Trigger(is_=ready, of="step"), section)
     parts.fact("step", "reply_waits", Fact(set_by=("reply_ready",)), section)
-    cut = Transition(dest="interrupted", actions=("force_interrupt",))
-    unheard = attrs.evolve(cut, conditions=("step_running",), unless=("playout_started",))
+    stop = Transition(dest="interrupted", actions=("force_interrupt",))
+    unheard = attrs.evolve(stop, conditions=("step_running",), unless=("playout_started",))
     parts.trigger("thinking", "reply_ready", (unheard,), section)
     parts.trigger("speaking", "reply_ready", (Transition(restarts=("filler_end",)),), section)
-    late = attrs.evolve(cut, conditions=("reply_waits",))
+    late = attrs.evolve(stop, conditions=("reply_waits",))
     parts.timer("speaking", "filler_end", _FILLER_END, late, section)
-    parts.trigger("paused", "reply_ready", (cut,), section)
+    parts.trigger("paused", "reply_ready", (stop,), section)
 
 
 def add_silence(parts: Parts) -> None:
@@ -249,8 +249,8 @@ def add_silence(parts: Parts) -> None:
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
         here = parts.place("silence", index)
         parts.action(f"say_{name}", Action(say=prompt.say), here)
-        said = Fact(set_by=(name,), cleared_by=BY_WORDS)
-        parts.fact("session", f"{name}_said", said, here)
+        fact = Fact(set_by=(name,), cleared_by=BY_WORDS)
+        parts.fact("session", f"{name}_said", fact, here)
         row = Transition(
             conditions=("can_say", *_said(names[:index])),
             unless=(f"{name}_said", *BUSY, "turn_open", "turn_deferred"),
@@ -277,9 +277,9 @@ def _said(names: Sequence[str]) -> Names:
     return tuple(f"{name}_said" for name in names[-1:])
 
 
-def _alike(one: Filler, other: Filler) -> bool:
+def _alike(filler: Filler, other: Filler) -> bool:
     """They are for the same tools and states, so one follows the other."""
-    return (one.tools, {*one.in_}) == (other.tools, {*other.in_})
+    return (filler.tools, {*filler.in_}) == (other.tools, {*other.in_})
 
 
 def also_restarting(rows: Rows, timers: Names, actions: Names = ()) -> Rows:

@@ -68,8 +68,8 @@ class _Mismatch(Exception):
     """A value of the wrong kind; message and remedy are ready to print."""
 
     def __init__(self, expected: str, value: Any, remedy: str = "") -> None:
-        got = type(value).__name__
-        shown = _WORDS.get(got) or f"the number {quoted(value)[1:-1]}"
+        kind = type(value).__name__
+        shown = _WORDS.get(kind) or f"the number {quoted(value)[1:-1]}"
         if isinstance(value, bool):
             shown = str(value).lower()
         if isinstance(value, str):
@@ -138,20 +138,20 @@ def _one_or_more(kind: Any) -> Callable[[Any, Any], Any]:
 
 
 def _literal(value: Any, kind: Any) -> Any:
-    words = get_args(kind)
-    if value not in words:
-        meant = closest(value, words) if isinstance(value, str) else None
-        if not meant and isinstance(value, str) and VALUES.get(value.casefold()) in words:
+    values = get_args(kind)
+    if value not in values:
+        meant = closest(value, values) if isinstance(value, str) else None
+        if not meant and isinstance(value, str) and VALUES.get(value.casefold()) in values:
             meant = VALUES[value.casefold()]
         meant = f"did you mean {meant!r}?" if meant else ""
-        if len(words) == 1:
-            meant = f"write {words[0]!r}"
-        elif not meant and words == get_args(Policy):
+        if len(values) == 1:
+            meant = f"write {values[0]!r}"
+        elif not meant and values == get_args(Policy):
             meant = (
                 "write hold: the turn cannot be interrupted meanwhile; finish: an interruption "
                 "waits for it; detach: it continues; cancel: it ends at once"
             )
-        raise _Mismatch(" or ".join(map(repr, words)), value, meant)
+        raise _Mismatch(" or ".join(map(repr, values)), value, meant)
     return value
 
 
@@ -253,8 +253,8 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
     extra = [key for sub in exc.exceptions for key in sorted(getattr(sub, "extra_fields", ()))]
     meant = {key: _meant(key, exc.cl) for key in extra}
     for key in extra:
-        what = _NOUNS.get(exc.cl.__name__, f"a {exc.cl.__name__.lower()}")
-        message = f"unknown key {quoted(key)} in {what}"
+        noun = _NOUNS.get(exc.cl.__name__, f"a {exc.cl.__name__.lower()}")
+        message = f"unknown key {quoted(key)} in {noun}"
         word = meant[key]
         remedy = f"did you mean {word!r}?" if word else _keyless(key) or belongs(key, exc.cl)
         remedy = remedy or near(key, _known(exc.cl))

@@ -109,8 +109,8 @@ def _behind_apostrophe(mark: Location) -> bool:
 
 def _common(problem: str, mark: Location) -> tuple[Location, str, str]:
     shown = quoted(_character(mark)) if _character(mark) else "the end"
-    for words, message, remedy in _PROBLEMS:
-        if words in problem:
+    for pattern, message, remedy in _PROBLEMS:
+        if pattern in problem:
             return mark, message.replace("{c}", shown), remedy.replace("{c}", shown)
     return mark, f"this is not YAML: {problem or 'it cannot be read'}", _QUOTE
 

@@ -38,9 +38,9 @@ def _sections(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 
 def _scopes_of_facts(file: FlowFile, source: Source) -> Iterator[Finding]:
-    known = (*_SCOPES, *file.scopes)
+    scopes = (*_SCOPES, *file.scopes)
     for scope in file.facts:
-        if scope not in known:
+        if scope not in scopes:
             path: Path = ("facts", scope)
             message = f"scope {quoted(scope)} is not declared"
             removed = source.removed.get(("scopes", scope))
@@ -49,8 +49,8 @@ def _scopes_of_facts(file: FlowFile, source: Source) -> Iterator[Finding]:
                 remedy = "replace or remove what uses it, too"
                 yield removed.finding(message, remedy, code="removed")
                 continue
-            remedy = near(scope, known)
-            if closest(scope, known) is None:
+            remedy = near(scope, scopes)
+            if closest(scope, scopes) is None:
                 remedy = f"list facts below their scope: {remedy.removeprefix('there is: ')}"
             yield source.at_key(path, message, remedy, code="unknown-scope")
 
@@ -121,12 +121,12 @@ def _bodies(file: FlowFile, source: Source) -> Iterator[Finding]:
     for section, bodies in (("groups", file.groups), ("states", file.states)):
         for name, body in bodies.items():
             path: Path = (section, name)
-            what = f"{section[:-1]} {quoted(name)}"
-            yield from _named(body, path, what, file, source)
+            owner = f"{section[:-1]} {quoted(name)}"
+            yield from _named(body, path, owner, file, source)
 
 
 def _named(
-    body: Group | WrittenState, path: Path, what: str, file: FlowFile, source: Source
+    body: Group | WrittenState, path: Path, owner: str, file: FlowFile, source: Source
 ) -> Iterator[Finding]:
     """Check that `refuses` lists requests, `ignores` lists events, and each trigger is in one place
     only."""
@@ -142,7 +142,7 @@ def _named(
                 message = f"trigger {quoted(trigger)} is named twice"
                 yield source.at(where, message, "keep one of them", code="repeated")
             elif trigger in body.on:
-                message = f"{what} {verb} {quoted(trigger)} and declares a transition"
+                message = f"{owner} {verb} {quoted(trigger)} and declares a transition"
                 yield source.at(where, message, "keep one of them", code="contradiction")
             elif trigger in wrong and trigger not in right:
                 message = f"{quoted(trigger)} is {kind}, so no state {verb} it"

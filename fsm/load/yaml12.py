@@ -1,9 +1,8 @@
 """Parses YAML text into nodes that know their places.
 
 YAML 1.2, core schema: ``on``, ``yes`` and ``1:30`` are text. A key given twice is an error. Tags
-are
-not allowed: a flow is plain data. Anchors are allowed; the size of the tree that they unfold to is
-limited, so that a few lines cannot grow into gigabytes.
+are not allowed: a flow is plain data. Anchors are allowed; the size of the tree that they unfold to
+is limited, so that a few lines cannot grow into gigabytes.
 """
 
 from __future__ import annotations
