@@ -21,7 +21,7 @@ class GovernedRun(RunResult[Any]):
     """
 
     _progressed: Callable[[], None]
-    _may_end = _idle = _was_stopped = False
+    _may_end = _idle = _speech_interrupted = False
 
     @classmethod
     def adopt(cls, result: RunResult[Any], progressed: Callable[[], None]) -> GovernedRun:
@@ -45,7 +45,8 @@ class GovernedRun(RunResult[Any]):
     def whole(self) -> bool:
         """No speech of the run was interrupted, and each of its calls has an output."""
         count = [event.type for event in self.events].count
-        return not self._was_stopped and count("function_call") == count("function_call_output")
+        paired = count("function_call") == count("function_call_output")
+        return paired and not self._speech_interrupted
 
     def when_done(self, call: Callable[[GovernedRun], object]) -> None:
         """Call a function once the run has its result."""
@@ -62,7 +63,7 @@ class GovernedRun(RunResult[Any]):
             self._done_fut.set_exception(error)
 
     def _mark_done_if_needed(self, handle: Any) -> None:
-        self._was_stopped |= isinstance(handle, SpeechHandle) and handle.interrupted
+        self._speech_interrupted |= isinstance(handle, SpeechHandle) and handle.interrupted
         super()._mark_done_if_needed(handle)
         self._progressed()
 
