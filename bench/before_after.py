@@ -91,8 +91,8 @@ async def play(options: dict[str, Any]) -> tuple[Journal, PCM]:
                 break
             scribe.line(line)
             start = stack.pace.now()
+            prompter.speaks(line)
             end = await stack.say(line)
-            prompter.spoken(line)
             scribe.spoken(line, start, end)
         await prompter.wait_for(Cue(When.QUIET, 1.0))
     finally:

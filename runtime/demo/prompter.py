@@ -22,10 +22,11 @@ class Prompter:
         self._output = output
         self._pace = pace
         self._tools: set[str] = set()
-        self._answered = True  # an utterance of the agent has begun since the user last spoke
+        self._answered = True  # an utterance of the agent has begun since the user's last line did
 
-    def spoken(self, line: Line) -> None:
-        """The user has finished a line. A line with words needs an answer."""
+    def speaks(self, line: Line) -> None:
+        """The user begins a line. A line with words needs an answer, which may begin before the
+        recording of the line has ended in silence."""
         self._answered = self._answered and line.ignored
 
     def holds(self, when: When) -> bool:

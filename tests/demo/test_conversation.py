@@ -89,8 +89,8 @@ async def perform(
     """Say each line at its cue, then wait for the end of the last answer."""
     for line in lines:
         await prompter.wait_for(line.cue)
+        prompter.speaks(line)
         outcome.ends[line.name] = await stack.say(line)
-        prompter.spoken(line)
     await prompter.wait_for(Cue(When.QUIET, 1.0))
 
 

@@ -27,8 +27,8 @@ async def converse() -> tuple[list[str], list[str], int]:
     await session.start(robot)
     for line in CONVERSATION:
         await prompter.wait_for(line.cue)
+        prompter.speaks(line)
         await stack.say(line)
-        prompter.spoken(line)
     await prompter.wait_for(Cue(When.QUIET, 1.0))
     await session.aclose()
     await stack.aclose()
