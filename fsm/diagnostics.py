@@ -82,7 +82,8 @@ class Finding:
         if len(text) > _WINDOW:
             before = "..." + before[-50:] if len(before) > 50 else before
             marked = marked[:50]
-            after = after[:20] + "..." if len(after) > 20 else after
+            room = max(20, _WINDOW - len(before) - len(marked))
+            after = after[:room] + "..." if len(after) > room else after
         return before, marked, after
 
 
