@@ -37,7 +37,7 @@ from .flow_parts import (
 from .flow_properties import Always, LeadsTo, Never, Properties
 from .pace import Pace
 from .phrases import Phrases
-from .source import Source
+from .source import Path, Source
 
 __all__ = [
     "NEVER",
@@ -202,18 +202,19 @@ class Flow:
         return tuple(name for name, fact in self.facts.items() if fact.host)
 
     @property
-    def named_tools(self) -> Names:
-        """The tools that the flow names."""
-        tools, facts = self.tools, (name for fact in self.facts.values() for name in fact.tools)
-        named = (
-            *tools.by_name,
-            *tools.once,
-            *tools.tuning,
-            *tools.confirm,
-            *tools.corrects,
-            *facts,
-        )
-        return tuple(dict.fromkeys((*named, *self.migrates.tools.values())))
+    def named_tools(self) -> Mapping[str, Path]:
+        """The tools that the flow names, each with a place that does."""
+        tools = self.tools
+        named: list[tuple[str, Path]] = [
+            *((name, ("tools", "by_name", name)) for name in tools.by_name),
+            *((name, ("tools", "once", i)) for i, name in enumerate(tools.once)),
+            *((name, ("tools", "tuning", name)) for name in tools.tuning),
+            *((name, ("tools", "confirm", name)) for name in tools.confirm),
+            *((name, ("tools", "corrects", name)) for name in tools.corrects),
+            *((name, ("facts", key)) for key, fact in self.facts.items() for name in fact.tools),
+            *((now, ("migrates", "tools", old)) for old, now in self.migrates.tools.items()),
+        ]
+        return dict(named)
 
     @property
     def requests(self) -> Names:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar, cast, get_args
 
 from turnfsm.fsm import FlowError, TurnfsmError
+from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.flow import Flow, Policy, Tools
 from turnfsm.fsm.source import Path
@@ -165,31 +166,25 @@ def check_arguments(flow: Flow, tool: str, parameters: Collection[str]) -> None:
         FlowError: A parameter does not exist. The error has the place in the file.
     """
     confirm, correction = flow.tools.confirm.get(tool), flow.tools.corrects.get(tool)
-    places: list[tuple[Path, Iterable[str]]] = []
+    named: list[tuple[Path, Iterable[str]]] = []
     if confirm is not None:
-        places += [(("confirm", tool, "say"), confirm.arguments)]
-        places += [(("confirm", tool, "when"), confirm.when)]
+        named += [(("confirm", tool, "say"), confirm.arguments)]
+        named += [(("confirm", tool, "when", name), (name,)) for name in confirm.when]
     if correction is not None:
-        places += [(("corrects", tool, "same"), correction.same)]
-    for path, named in places:
-        for name in named:
-            if name in parameters:
-                continue
-            message = f"{tool} has no parameter {quoted(name)}"
-            remedy = near(name, parameters)
-            if flow.source is None:
-                raise FlowError(f"{message}; {remedy}")
-            where: Path = ("tools", *path)
-            at = flow.source.at(where, message, remedy, code="unknown-parameter")
-            if path[-1] == "when":
-                at = flow.source.at_key((*where, name), message, remedy, code=at.code)
-            raise FlowError(at.render(), [at])
+        named += [(("corrects", tool, "same"), correction.same)]
+    for path, names in named:
+        for name in names:
+            if name not in parameters:
+                message = f"{tool} has no parameter {quoted(name)}"
+                at = _at(flow, ("tools", *path), message, near(name, parameters), "parameter")
+                raise FlowError(at.render(), [at])
 
 
 def check_names(flow: Flow, known: Collection[str]) -> None:
-    """Check the names of the tools in the flow. A misspelt one is logged as a warning.
+    """Check the names of the tools in the flow.
 
-    A name that resembles no tool is accepted: a later agent may have that tool.
+    A name that resembles no tool is accepted: a later agent may have that tool. For the same reason
+    a name that does resemble one is only logged, with the place in the file.
 
     Args:
         flow: The flow.
@@ -200,34 +195,31 @@ def check_names(flow: Flow, known: Collection[str]) -> None:
             flow does not declare with `later`: it would run without a yes. The error has the
             place in the file.
     """
-    for tool, meant in _misspelt(flow.tools.confirm, known, alike=_ONE_LETTER):
-        if meant in flow.tools.confirm or flow.tools.confirm[tool].later:
-            continue  # a later agent has the tool
-        message = f"no agent has the tool {quoted(tool)}, so it runs without a question"
-        remedy = (
-            f"did you mean {quoted(meant)}? If a later agent has {quoted(tool)}, "
-            "write 'later: true' below it"
-        )
-        if flow.source is None:
-            raise FlowError(f"{message}; {remedy}")
-        at = flow.source.at_key(("tools", "confirm", tool), message, remedy, code="unknown-tool")
-        raise FlowError(at.render(), [at])
-    for name, meant in _misspelt(flow.named_tools, known):
-        logger.warning(
-            "the flow names the tool %r, which no agent has so far; did you mean %r? Tools that an "
-            "agent gets later are not known yet",
-            name,
-            meant,
-        )
+    confirm = flow.tools.confirm
+    for tool, path in flow.named_tools.items():
+        if tool in known or not (meant := closest(tool, known, alike=0.6)):
+            continue
+        message, remedy = f"no agent has the tool {quoted(tool)}", f"did you mean {quoted(meant)}?"
+        asked = tool in confirm and meant not in confirm and not confirm[tool].later
+        if asked and closest(tool, known, alike=_ONE_LETTER):
+            message += ", so it runs without a question"
+            remedy += f" If a later agent has {quoted(tool)}, write 'later: true' below it"
+            at = _at(flow, ("tools", "confirm", tool), message, remedy, "tool")
+            raise FlowError(at.render(), [at])
+        remedy += " A later agent may have the tool: then nothing needs to be changed"
+        at = _at(flow, path, message, remedy, "tool", "warning")
+        logger.warning("%s: %s; %s", at.place, at.message, at.remedy)
 
 
-def _misspelt(
-    tools: Iterable[str], known: Collection[str], *, alike: float = 0.6
-) -> Iterator[tuple[str, str]]:
-    """The names that look misspelt, each with the name that was probably meant."""
-    for name in tools:
-        if name not in known and (meant := closest(name, known, alike=alike)):
-            yield name, meant
+def _at(
+    flow: Flow, path: Path, message: str, remedy: str, unknown: str, severity: str = "error"
+) -> Finding:
+    """A finding about a name; the last part of the path is a key, unless the value has the name."""
+    code = f"unknown-{unknown}"
+    if flow.source is None:
+        return Finding(0, 0, 0, message, remedy, code, severity, file=flow.name)
+    place = flow.source.value if path[-1] in ("say", "same") else flow.source.key
+    return place(path).finding(message, remedy, code=code, severity=severity)
 
 
 def _marked(tool: object, mark: str) -> object:

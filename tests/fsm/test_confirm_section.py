@@ -36,7 +36,7 @@ def test_it_is_short_for_a_state_with_a_timer_and_two_requests() -> None:
     )
     assert waiting.agent_state == "listening"
     assert waiting.after["confirm_wait"][0].actions == ("refuse_unconfirmed",)
-    assert flow.named_tools == ("transfer",)
+    assert tuple(flow.named_tools) == ("transfer",)
 
 
 def test_every_turn_that_is_answered_ends_the_question() -> None:

@@ -255,7 +255,7 @@ def test_a_filler_may_be_for_some_tools() -> None:
         ("can_say", "filler_1_said"),
     ]
     assert [row.restarts for row in rows] == [("filler_3",), (), ()]
-    assert flow.named_tools == ("pay", "refund")
+    assert tuple(flow.named_tools) == ("pay", "refund")
 
 
 def test_only_the_host_knows_which_tools_run() -> None:

@@ -106,7 +106,7 @@ def test_what_one_tuning_leaves_out_is_that_of_the_other() -> None:
 
 def test_the_flow_names_the_tool() -> None:
     flow = parsed(FLOW)
-    assert flow.named_tools == ("transfer_money",)
+    assert tuple(flow.named_tools) == ("transfer_money",)
     assert load_flow("turn").tools.tuning == {}
 
 
