@@ -222,8 +222,10 @@ class Agenda:
         return attrs.evolve(self._each(Obligation.after_noise), replies=tuple(replies))
 
     def _call_made(self, call: str, reply: str) -> Agenda:
-        """From now on the utterance is answered by delivering the result."""
+        """From now on the utterance is answered by delivering the result, unless it will be
+        requested again: a superseded reply may still make a call while it is being stopped."""
         live = self.reply(reply)
+        again = live is not None and live.superseded
         result = Obligation(
             "result",
             call,
@@ -235,7 +237,8 @@ class Agenda:
         remaining = tuple(
             o
             for o in self.obligations
-            if (o.kind, o.id) != ("result", call) and (o.kind != "utterance" or o.by != reply)
+            if (o.kind, o.id) != ("result", call)
+            and (again or o.kind != "utterance" or o.by != reply)
         )
         agenda = attrs.evolve(self, obligations=(*remaining, result))
         return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda

@@ -122,6 +122,11 @@ class Reply:
         return self.calls is None or self.made < self.calls
 
     @property
+    def superseded(self) -> bool:
+        """A result has come that its request lacks, so it is requested again."""
+        return self.stopped is not None and self.stopped[0] == "result"
+
+    @property
     def ending(self) -> tuple[Ending, str | None]:
         """The cause of an interruption, and the call that interrupts it, if any. Nobody interrupts
         an unused speculation."""

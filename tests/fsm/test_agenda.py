@@ -54,6 +54,13 @@ def test_a_call_takes_the_utterance_over_that_it_was_made_for() -> None:
     assert states(fold(*ASKED, CallMade("c", "r"))) == {"c": "claimed"}
 
 
+def test_an_utterance_is_asked_again_if_its_superseded_reply_makes_a_call_at_the_last_moment() -> (
+    None
+):
+    made = *ASKED, ReplyStopped("r", "result"), CallMade("c", "r")
+    assert states(fold(*made, ReplyEnded("r", "result"))) == {"u": "open", "c": "open"}
+
+
 def test_a_result_is_delivered_when_the_reply_that_was_to_deliver_it_was_heard() -> None:
     made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
     assert states(fold(*made, ReplyHeard("r"))) == {}

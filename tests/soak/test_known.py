@@ -173,6 +173,13 @@ MENDED = {
         switches=frozenset({"handoff", "speaking_tools"}),
         schedule=1,
     ),
+    "a result comes as a reply that lacks it makes a call, which returns nothing": Script(
+        "",
+        (ASKED, Sound(4.5, 0.6, 2, calls=(2,), answer=10)),
+        {1: Job(4.0), 2: Job(0.5, ends="nothing")},
+        switches=frozenset({"barge_in"}),
+        settings={"preemptive_generation": {"enabled": False}},
+    ),
 }
 
 
