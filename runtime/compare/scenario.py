@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, Self
 
 import attrs
@@ -13,6 +13,7 @@ from turnfsm.runtime.testing.heard import Heard
 __all__ = [
     "Compared",
     "Contender",
+    "Conversations",
     "FailureClass",
     "Host",
     "HostName",
@@ -23,9 +24,6 @@ __all__ = [
     "compare",
     "load_host",
 ]
-
-
-Verdict = Literal["as described", "wrong", "stock went right", "stock went wrong"]
 
 
 @attrs.frozen
@@ -56,7 +54,7 @@ class Compared:
     ours: Side
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Literal["as described", "wrong", "stock went right", "stock went wrong"]:
         """`wrong` is about ours; stock may go wrong in a control, or no longer in a failure."""
         if not self.ours.right:
             return "wrong"
@@ -110,8 +108,7 @@ class Host:
         stock: The framework alone.
         ours: The same, governed by a flow.
         classes: The classes of failure, in the order of their letters.
-        scenarios: The failures; each has problems on stock.
-        controls: Conversations that go right on stock.
+        all: The scenarios: failures, then controls.
         intro: The beginning of the page about them; `{version}` is the version.
     """
 
@@ -120,14 +117,18 @@ class Host:
     stock: Contender
     ours: Contender
     classes: tuple[FailureClass, ...]
-    scenarios: tuple[Scenario, ...]
-    controls: tuple[Scenario, ...]
+    all: tuple[Scenario, ...]
     intro: str
 
     @property
-    def all(self) -> tuple[Scenario, ...]:
-        """Failures and controls."""
-        return (*self.scenarios, *self.controls)
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """The failures; each has problems on stock."""
+        return tuple(scenario for scenario in self.all if not scenario.control)
+
+    @property
+    def controls(self) -> tuple[Scenario, ...]:
+        """Conversations that go right on stock."""
+        return tuple(scenario for scenario in self.all if scenario.control)
 
     def scenario(self, id: str) -> Scenario:
         """The scenario with this id; KeyError names the known ones."""
@@ -174,6 +175,16 @@ class Stage(Protocol):
         """Play it for a number of virtual seconds, on its own loop."""
 
 
+Build = Callable[[Any], Stage]
+"""Takes what runs the conversation, such as `AgentSession`: see `Contender.session`."""
+
+Verdict = Callable[[Any], list[str]]
+"""The problems, said as what the user heard and when; empty when all went right."""
+
+Conversations = Mapping[str, tuple[Build, Verdict]]
+"""By the ids of their scenarios: how they are played, and judged."""
+
+
 @attrs.frozen
 class Scenario:
     """A conversation with a known correct course, playable on any session of its host."""
@@ -181,18 +192,19 @@ class Scenario:
     id: str
     title: str
     seconds: float
-    build: Callable[[Any], Stage]
-    """Takes what runs the conversation, such as `AgentSession`: see `Contender.session`."""
-    verdict: Callable[[Any], list[str]]
-    """The problems, said as what the user heard and when; empty when all went right."""
-    links: tuple[str, ...] = ()
+    build: Build
+    verdict: Verdict
+    links: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     """Issues and pull requests that report the failure."""
     failure: str = ""
     """The letter of its class in the host's `classes`."""
-    control: bool = False
-    """It goes right on a stock session, which shows that the kit is sound."""
     wrong: str = ""
     """What goes wrong for the caller or the application on a stock session."""
+
+    @property
+    def control(self) -> bool:
+        """It goes right on a stock session, which shows that the kit is sound."""
+        return not self.failure
 
     def play(
         self, session: object, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop

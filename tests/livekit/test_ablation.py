@@ -11,7 +11,7 @@ from governed import GOVERNED
 from needed_leaving import a_call_in_a_reply_that_a_handoff_skips_has_an_output
 from needed_realtime import EVENTS
 
-from turnfsm.runtime.compare.livekit import scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides import governed_model
 from turnfsm.runtime.livekit_contract import contract
@@ -60,7 +60,7 @@ def test_a_scenario_fails_without_it(override: str, monkeypatch: pytest.MonkeyPa
     """With LiveKit's own method back in its place, the scenario goes wrong."""
     _remove(override, monkeypatch)
     try:
-        problems = scenario(SCENARIOS[override]).problems(TurnSession)
+        problems = HOST.scenario(SCENARIOS[override]).problems(TurnSession)
     except Exception as error:
         problems = [repr(error)]
     assert problems

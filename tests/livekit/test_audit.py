@@ -29,7 +29,7 @@ from turnfsm import JournalError, load_flow, write_journal
 from turnfsm.audit import Audit, audit_file, audit_recording, kinds_of, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.compare import Scenario
-from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.testing import ScriptedLLM, ScriptedSTT, ScriptedTTS, ScriptedUser, Stage
 
 NOT_SEEN = {
@@ -61,7 +61,7 @@ def audited(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -
     return audit_recording(parse_recording(text, "events.jsonl"))
 
 
-@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+@pytest.mark.parametrize("failing", HOST.scenarios, ids=lambda s: s.id)
 def test_a_failure_of_a_stock_session_is_named(failing: Scenario) -> None:
     """By the letter of its class."""
     named = {finding.failure for finding in audited(failing).findings}
@@ -81,7 +81,7 @@ LETTERS = {
 """What the flow decides of each class of failures."""
 
 
-@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+@pytest.mark.parametrize("failing", HOST.scenarios, ids=lambda s: s.id)
 def test_a_finding_names_the_line_of_the_flow_that_decides_otherwise(failing: Scenario) -> None:
     """The line says what is decided: its trigger, its state, or the words of a refusal."""
     for finding in audited(failing).findings:
@@ -104,7 +104,7 @@ def test_a_finding_names_the_line_of_the_flow_that_decides_otherwise(failing: Sc
 @pytest.mark.parametrize("page", ["README.md", "docs/observe.md"])
 def test_the_pages_show_what_the_audit_prints(page: str) -> None:
     """With the lines of the flow as they are now."""
-    first = audited(scenario("S5-turn")).findings[0]
+    first = audited(HOST.scenario("S5-turn")).findings[0]
     assert "\n".join(first.lines()) in Path(page).read_text(encoding="utf-8")
 
 
@@ -116,7 +116,7 @@ def test_a_flow_of_your_own_decides_with_its_own_lines(tmp_path: Path) -> None:
         "states:\n  tool_running:\n    on:\n"
         "      preemptive_generation: {actions: start_preemptive_generation}\n"
     )
-    events = parse_recording(recorded(scenario("S1")).encode(), "events.jsonl")
+    events = parse_recording(recorded(HOST.scenario("S1")).encode(), "events.jsonl")
     flow = load_flow(mine)
     [decision] = [
         finding.decision
@@ -131,15 +131,15 @@ def test_a_flow_of_your_own_decides_with_its_own_lines(tmp_path: Path) -> None:
 
 def test_nine_of_ten_failures_are_named() -> None:
     """The figure of docs/observe.md; that each is, the test above shows."""
-    assert set(NOT_SEEN) <= {s.id for s in SCENARIOS}
-    assert 1 - len(NOT_SEEN) / len(SCENARIOS) >= 0.9
+    assert set(NOT_SEEN) <= {s.id for s in HOST.scenarios}
+    assert 1 - len(NOT_SEEN) / len(HOST.scenarios) >= 0.9
 
 
 UNSAID = ("S2.1", "S2.6", "S2s.1", "D4")
 """In which the result of a tool comes after an interruption, and LiveKit never says it."""
 
 
-@pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
+@pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
 def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None:
     """On a stock session, where nothing goes wrong but what the scenario lets fail; and but for
     results that LiveKit does not say after an interruption, which are no matter of the scenario."""
@@ -153,13 +153,13 @@ def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None
 @pytest.mark.parametrize("id", UNSAID)
 def test_a_result_that_is_not_said_is_found_with_the_silence_that_it_costs(id: str) -> None:
     """And the flow's line that requests its reply."""
-    [found] = [one for one in audited(scenario(id)).findings if "in no request" in one.what]
+    [found] = [one for one in audited(HOST.scenario(id)).findings if "in no request" in one.what]
     assert re.search(r"nothing is heard for \d\d\.\d s, until the session closes", found.what)
     assert str(found.decision).endswith("next_reply: stays listening / request_next_reply")
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("right", [*CONTROLS, *SCENARIOS], ids=lambda s: s.id)
+@pytest.mark.parametrize("right", [*HOST.controls, *HOST.scenarios], ids=lambda s: s.id)
 def test_what_goes_right_on_our_sessions_raises_no_alarm(right: Scenario) -> None:
     """Every conversation that `turnfsm compare` plays."""
     assert _outages(audited(right, TurnSession)) == FAILING.get(right.id, [])
@@ -325,7 +325,7 @@ def test_a_result_waits_while_nobody_speaks_and_nothing_is_asked(
 
 def test_the_first_divergence_and_the_properties_are_reported() -> None:
     """And the silence, with its cause, and the panel."""
-    found = audited(scenario("S5-turn"))
+    found = audited(HOST.scenario("S5-turn"))
     assert found.findings[0].at == pytest.approx(7.05)
     assert found.properties == ("an_interruption_settles",)
     assert [gap.cause for gap in found.silences][-1] == "tool_running"
@@ -334,9 +334,9 @@ def test_the_first_divergence_and_the_properties_are_reported() -> None:
 
 def test_what_people_said_is_not_recorded() -> None:
     """Words are hashed, with a key that is not written."""
-    text = recorded(scenario("S1"))
+    text = recorded(HOST.scenario("S1"))
     assert "Paris" not in text
-    assert not {"Kim", "Tuesday", "guest"} & set(re.findall(r"\w+", recorded(scenario("D7"))))
+    assert not {"Kim", "Tuesday", "guest"} & set(re.findall(r"\w+", recorded(HOST.scenario("D7"))))
     assert "Rome" not in text
 
 
@@ -348,7 +348,7 @@ def test_spans_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sdk, "time_ns", lambda: int(time.time() * 1e9))  # virtual, as the rest
     telemetry.set_tracer_provider(provider)
     try:
-        scenario("S5-turn").play(AgentSession)
+        HOST.scenario("S5-turn").play(AgentSession)
     finally:
         telemetry.set_tracer_provider(trace.get_tracer_provider())  # type: ignore[arg-type]
     file = tmp_path / "spans.jsonl"
@@ -422,7 +422,7 @@ def test_a_broken_property_has_the_line_that_broke_it(tmp_path: Path) -> None:
 
 
 def test_an_outage_says_that_no_line_decides_it() -> None:
-    found = audited(scenario("P2")).findings
+    found = audited(HOST.scenario("P2")).findings
     assert [one.lines()[1].strip() for one in found] == ["an outage: no line of a flow decides it"]
 
 
@@ -431,7 +431,7 @@ def test_the_command_prints_and_gives_json(
 ) -> None:
     """Exit status 1: something was found."""
     file = tmp_path / "events.jsonl"
-    file.write_text(recorded(scenario("S6")))
+    file.write_text(recorded(HOST.scenario("S6")))
     assert run("audit", str(file)) == 1
     printed = capsys.readouterr().out
     assert "F  what the user said is in no history, and is not answered" in printed
@@ -445,7 +445,7 @@ def test_the_command_fails_a_build_by_what_it_is_told_and_gives_junit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "events.jsonl"
-    file.write_text(recorded(scenario("S6")))
+    file.write_text(recorded(HOST.scenario("S6")))
     assert run("audit", str(file), "--fail-on", "D") == 0
     assert run("audit", str(file), "--fail-on", "D", "--fail-on", "F") == 1
     assert run("audit", str(file), "--fail-on", "G2") == 2
@@ -461,7 +461,7 @@ def test_sarif_has_the_line_of_the_recording_and_that_of_the_flow(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "events.jsonl"
-    file.write_text(recorded(scenario("S1")))
+    file.write_text(recorded(HOST.scenario("S1")))
     assert run("audit", str(file), "--format", "sarif", "--fail-on", "A") == 1
     log = json.loads(capsys.readouterr().out)
     jsonschema.Draft7Validator(SARIF).validate(log)
@@ -489,13 +489,13 @@ def test_several_recordings_end_with_a_summary(
 ) -> None:
     """How often each kind was found, in how many sessions, and the silence that it cost."""
     slow, lost = tmp_path / "slow.jsonl", tmp_path / "lost.jsonl"
-    slow.write_text(recorded(scenario("S5-turn")))
-    lost.write_text(recorded(scenario("S6")))
+    slow.write_text(recorded(HOST.scenario("S5-turn")))
+    lost.write_text(recorded(HOST.scenario("S6")))
     assert run("audit", str(slow), str(lost)) == 1
     [*_, head, worst, _, _, panel] = capsys.readouterr().out.splitlines()
     assert head == "2 sessions, 2 with findings"
     assert panel.startswith("panel of all: response latency L_R ")
-    kind, unsaid = kinds_of([audited(scenario("S5-turn"))])
+    kind, unsaid = kinds_of([audited(HOST.scenario("S5-turn"))])
     assert unsaid.property == ""
     assert kind.silence == pytest.approx(5.35, abs=0.05)
     cost = f"{kind.silence:.1f} s of silence"
@@ -532,7 +532,7 @@ def test_an_unknown_file_is_reported_in_one_line(
 def test_a_recording_that_was_cut_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     """The last line may be half."""
     file = tmp_path / "a"
-    file.write_text(recorded(scenario("S6"))[:-20])
+    file.write_text(recorded(HOST.scenario("S6"))[:-20])
     assert audit_file(file).findings
 
 

@@ -23,7 +23,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from turnfsm.audit import Audit, audit_file
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import Scenario
-from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
+from turnfsm.runtime.compare.livekit import HOST
 
 
 @cache  # several tests look at the same conversation
@@ -86,7 +86,7 @@ NOT_SEEN = {"S4c", "S5-wait", "R4", TOO_SHORT}
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+@pytest.mark.parametrize("failing", HOST.scenarios, ids=lambda s: s.id)
 def test_a_report_shows_a_failure_or_the_audit_says_that_it_cannot(
     failing: Scenario, tmp_path: Path
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_report_shows_a_failure_or_the_audit_says_that_it_cannot(
 @pytest.mark.parametrize(("id", "letter"), [("S5-turn", "D"), ("S3", "B"), ("S6", "F")])
 def test_a_report_shows_what_its_events_say(id: str, letter: str, tmp_path: Path) -> None:
     """With the flow's decision there."""
-    audit = audited(tmp_path / "session_report.json", report_of(scenario(id)))
+    audit = audited(tmp_path / "session_report.json", report_of(HOST.scenario(id)))
     [finding] = [one for one in audit.findings if one.failure == letter]
     assert finding.decision is not None
     assert finding.decision.file == "turn.yaml"
@@ -111,7 +111,7 @@ def test_a_report_has_the_order_of_messages_and_the_published_states(
     id: str, tmp_path: Path
 ) -> None:
     """Playout begins and ends as the metrics of the messages say."""
-    for failing in (one for one in SCENARIOS if one.failure == id):
+    for failing in (one for one in HOST.scenarios if one.failure == id):
         audit = audited(tmp_path / "session_report.json", report_of(failing))
         assert id in {finding.failure for finding in audit.findings}
 
@@ -124,14 +124,14 @@ FAILING = {
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
+@pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
 def test_the_report_of_what_goes_right_raises_no_alarm(right: Scenario, tmp_path: Path) -> None:
     audit = audited(tmp_path / "session_report.json", report_of(right))
     assert [finding.what for finding in audit.findings] == FAILING.get(right.id, [])
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
+@pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
 def test_the_spans_of_what_goes_right_raise_no_alarm(
     right: Scenario, tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
@@ -146,7 +146,7 @@ def test_the_command_says_what_it_cannot_judge(
 ) -> None:
     """With the reason."""
     file = tmp_path / "session_report.json"
-    file.write_text(report_of(scenario("S5-turn")))
+    file.write_text(report_of(HOST.scenario("S5-turn")))
     with pytest.raises(SystemExit):
         main(("audit", str(file)))
     printed = capsys.readouterr().out
@@ -157,7 +157,7 @@ def test_the_command_says_what_it_cannot_judge(
 def test_a_report_without_events_is_refused_with_the_remedy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = json.loads(report_of(scenario("C1")))
+    report = json.loads(report_of(HOST.scenario("C1")))
     del report["events"]
     file = tmp_path / "session_report.json"
     file.write_text(json.dumps(report))

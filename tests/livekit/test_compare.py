@@ -14,7 +14,7 @@ from livekit.agents import AgentSession
 
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import as_markdown, livekit
-from turnfsm.runtime.compare.livekit import CLASSES, CONTROLS, HOST, SCENARIOS, scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.compare.scenario import Compared, Side
 from turnfsm.runtime.livekit import TurnSession
 
@@ -51,7 +51,7 @@ def test_errors_that_a_scenario_provokes_are_not_printed(
 ) -> None:
     """LiveKit logs a traceback when a loop ends while a tool runs; the table does not show it."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as a process has none
-    scenario("D1").play(AgentSession)
+    HOST.scenario("D1").play(AgentSession)
     assert "Traceback" in capsys.readouterr().err
     assert exit_status("D1") == 0
     assert capsys.readouterr().err == ""
@@ -85,22 +85,22 @@ def test_a_failure_that_stock_no_longer_has_is_reported(
 
 def test_every_failure_has_a_class() -> None:
     """Each failing scenario stands under a class of the page, each class has one."""
-    letters = {failure.letter for failure in CLASSES}
-    assert {s.failure for s in SCENARIOS} == letters
-    assert all(not s.failure for s in CONTROLS)
+    letters = {failure.letter for failure in HOST.classes}
+    assert {s.failure for s in HOST.scenarios} == letters
+    assert all(not s.failure for s in HOST.controls)
 
 
 def test_every_failure_says_what_somebody_got_that_was_wrong() -> None:
     """The caller or the application; a control has nothing to say."""
-    for failing in SCENARIOS:
+    for failing in HOST.scenarios:
         assert re.search(r"\b(caller|application|agent|input)", failing.wrong), failing.id
-    assert not any(control.wrong for control in CONTROLS)
+    assert not any(control.wrong for control in HOST.controls)
 
 
 def test_every_failure_says_where_it_is_reported() -> None:
     """A row has its reports, or says that none is known; a control is no failure."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "**" in line]
-    controls = {s.id for s in CONTROLS}
+    controls = {s.id for s in HOST.controls}
     for row in rows:
         reported = "](https://github.com/" in row or "no report known" in row
         assert reported != (row.split("**")[1] in controls), row
@@ -108,7 +108,7 @@ def test_every_failure_says_where_it_is_reported() -> None:
 
 def test_links_name_an_issue_or_a_pull_request() -> None:
     """A link leads to one thread of a public repository."""
-    for link in (link for s in SCENARIOS for link in s.links):
+    for link in (link for s in HOST.scenarios for link in s.links):
         assert re.fullmatch(r"https://github\.com/[\w-]+/[\w-]+/(issues|pull)/\d+", link)
 
 

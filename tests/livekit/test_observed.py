@@ -20,7 +20,7 @@ from turnfsm.livekit import EventRecorder, TurnSession, rollout
 from turnfsm.metrics import explain
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import Scenario
-from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.testing.livekit.tasks import complete
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
@@ -58,8 +58,8 @@ def otherwise(scene: Scenario) -> list[tuple[float, str, str]]:
 @pytest.mark.parametrize("id", ["C2", "C3", "C6", "S1", "S2.3", "S3", "S5", "S6", "S2s.5", "P2"])
 def test_an_observed_session_does_what_an_agent_session_does(id: str) -> None:
     """Each event, at its moment."""
-    theirs, _ = played(scenario(id), AgentSession)
-    ours, session = played(scenario(id), observed)
+    theirs, _ = played(HOST.scenario(id), AgentSession)
+    ours, session = played(HOST.scenario(id), observed)
     assert ours == theirs
     assert len(theirs) > 5
     assert not isinstance(session, TurnSession)
@@ -67,7 +67,7 @@ def test_an_observed_session_does_what_an_agent_session_does(id: str) -> None:
 
 def test_the_journal_says_what_the_flow_decides_otherwise_and_where() -> None:
     """A speculative reply is refused, and a turn that waits for a tool is answered at once."""
-    assert otherwise(scenario("S1")) == [
+    assert otherwise(HOST.scenario("S1")) == [
         (
             6.8,
             "the model was asked before the turn was committed",
@@ -79,7 +79,7 @@ def test_the_journal_says_what_the_flow_decides_otherwise_and_where() -> None:
             "turn_committed: tool_running -> listening / unblock_tools, release_tools, answer_turn",
         ),
     ]
-    _, session = played(scenario("S1"), observed)
+    _, session = played(HOST.scenario("S1"), observed)
     notes = session.turn.journal.notes("otherwise")  # type: ignore[attr-defined]
     line, column = map(int, next(notes).data["at"].removeprefix("turn.yaml:").split(":"))
     page = load_flow("turn").source.page  # type: ignore[union-attr]
@@ -88,7 +88,7 @@ def test_the_journal_says_what_the_flow_decides_otherwise_and_where() -> None:
 
 def test_the_page_shows_these_notes() -> None:
     """As the loop on docs/adopt.md prints them."""
-    _, session = played(scenario("S1"), observed)
+    _, session = played(HOST.scenario("S1"), observed)
     page = Path("docs/adopt.md").read_text(encoding="utf-8")
     for note in session.turn.journal.notes("otherwise"):  # type: ignore[attr-defined]
         told = f"{note.t:.2f} s  {note.data['did']}; {note.data['at']}: {note.data['decided']}"
@@ -96,7 +96,7 @@ def test_the_page_shows_these_notes() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
+@pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
 def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
     """But for a turn that waits for a tool, which a stock session answers late, and for the result
     of a tool that it does not say after an interruption."""
@@ -112,7 +112,7 @@ def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
 
 def test_an_observed_silence_with_a_result_that_waits_says_so() -> None:
     """The model was not asked: it is not slow."""
-    _, session = played(scenario("S2.1"), observed)
+    _, session = played(HOST.scenario("S2.1"), observed)
     last = explain(session.turn.journal.read())[-1]  # type: ignore[attr-defined]
     assert last.cause == "nothing_asked"
     assert last.lines[-1].endswith(
@@ -200,7 +200,9 @@ def otherwise_on_stage(user: ScriptedUser, model: ScriptedLLM) -> list[str]:
     return [f"{note.t:.2f} {note.data['did']}: {note.data['decided']}" for note in notes]
 
 
-@pytest.mark.parametrize("failing", [s for s in SCENARIOS if s.failure == "A"], ids=lambda s: s.id)
+@pytest.mark.parametrize(
+    "failing", [s for s in HOST.scenarios if s.failure == "A"], ids=lambda s: s.id
+)
 def test_a_speculation_while_a_tool_runs_is_refused(failing: Scenario) -> None:
     """The class A of docs/failures.md."""
     assert any("preemptive_generation refused" in decided for _, _, decided in otherwise(failing))
@@ -233,7 +235,7 @@ def test_the_journal_of_an_observed_session_is_one_of_its_flow(tmp_path: Path) -
 def test_the_audit_of_the_journal_names_what_is_decided_otherwise(tmp_path: Path) -> None:
     """As it does for a recording, with the line of the flow."""
     file = tmp_path / "a.jsonl"
-    played(scenario("S1"), lambda **options: observed(**options, sinks=[JsonlSink(file)]))
+    played(HOST.scenario("S1"), lambda **options: observed(**options, sinks=[JsonlSink(file)]))
     first, second = audit_file(file).findings
     assert first.lines()[0] == "    6.80 s  -  the model was asked before the turn was committed"
     assert "preemptive_generation refused in tool_running" in first.lines()[1]

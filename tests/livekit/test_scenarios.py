@@ -12,7 +12,7 @@ import pytest
 from turnfsm.fsm import shipped_flows
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.compare import Scenario
-from turnfsm.runtime.compare.livekit import scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Stage
 
@@ -84,6 +84,6 @@ WITHOUT["S1d"] = WITHOUT["S6b"]  # the tool's reply is generated while another o
 def test_without_the_guard_the_failure_is_back(name: str, tmp_path: Path) -> None:
     """Taking the guard out of the YAML brings the failure back: the flow decides, not the code."""
     flow = _edited(tmp_path, *WITHOUT[name])
-    case = scenario(name)
+    case = HOST.scenario(name)
     stage: Stage = case.build(partial(TurnSession, flow=flow, proof="off"))  # type: ignore[arg-type]
     assert case.verdict(stage.run(case.seconds)) != []

@@ -5,7 +5,7 @@ import pytest
 from livekit.agents import AgentSession
 
 from turnfsm.runtime.compare import Scenario
-from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.livekit.overrides.producing import LIVEKIT_TELLS
 
 # For each scenario, words of the problem that must be found: the failure described, no other.
@@ -53,11 +53,11 @@ FOUND = {
 
 def test_every_scenario_has_its_failure_written_down() -> None:
     """The table of expected failures and the scenarios are the same set, ids unique."""
-    assert [s.id for s in SCENARIOS] == list(FOUND)
-    assert len({s.id for s in (*SCENARIOS, *CONTROLS)}) == len(SCENARIOS) + len(CONTROLS)
+    assert [s.id for s in HOST.scenarios] == list(FOUND)
+    assert len({s.id for s in HOST.all}) == len(HOST.all)
 
 
-@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+@pytest.mark.parametrize("failing", HOST.scenarios, ids=lambda s: s.id)
 def test_stock_fails_as_described(failing: Scenario) -> None:
     """Stock livekit-agents shows the very failure that the scenario is about."""
     outcome = failing.play(AgentSession)
@@ -72,7 +72,7 @@ SAYS = {"S2r.7", "S2s.2", "S2s.7"}
 """A tool says something on a session with a realtime model."""
 
 
-@pytest.mark.parametrize("control", CONTROLS, ids=lambda s: s.id)
+@pytest.mark.parametrize("control", HOST.controls, ids=lambda s: s.id)
 def test_controls_go_right_on_stock(control: Scenario) -> None:
     """What stock does right, the kit shows as right: its verdicts are no artefacts."""
     if control.id in SAYS and not LIVEKIT_TELLS:
@@ -81,7 +81,7 @@ def test_controls_go_right_on_stock(control: Scenario) -> None:
     failures.assert_on_page(control, outcome, stock=True)
 
 
-@pytest.mark.parametrize("control", CONTROLS[::6], ids=lambda s: s.id)
+@pytest.mark.parametrize("control", HOST.controls[::6], ids=lambda s: s.id)
 def test_a_conversation_goes_alike_each_time(control: Scenario) -> None:
     """To the microsecond."""
     assert control.play(AgentSession).trace() == control.play(AgentSession).trace()
@@ -90,13 +90,13 @@ def test_a_conversation_goes_alike_each_time(control: Scenario) -> None:
 def test_check_shows_the_problems_and_the_timeline() -> None:
     """A scenario that goes wrong says what is wrong and everything that happened."""
     with pytest.raises(AssertionError) as failure:
-        scenario("S6b").check(AgentSession)
+        HOST.scenario("S6b").check(AgentSession)
     assert "- audio is heard from 3.00 to 6.12 s while" in str(failure.value)
     assert "3.000  agent    speaking -> thinking" in str(failure.value)
 
 
 def test_an_unknown_scenario_names_the_known_ones() -> None:
     """Looking up a scenario by a wrong id says which there are."""
-    assert scenario("S3").id == "S3"
+    assert HOST.scenario("S3").id == "S3"
     with pytest.raises(KeyError, match="no scenario 'S99'; there are S1, S1b"):
-        scenario("S99")
+        HOST.scenario("S99")

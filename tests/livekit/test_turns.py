@@ -10,7 +10,7 @@ import pytest
 from both import hearing_session, look_up
 from livekit.agents import Agent, StopResponse, function_tool
 
-from turnfsm.runtime.compare.livekit import scenario
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -43,7 +43,7 @@ def _ends(stage: Stage) -> list[tuple[int, str]]:
 )
 def test_turns_are_counted(id: str, replied: int, superseded: int, dropped: int) -> None:
     """The session counts what the journal shows, number by number."""
-    case = scenario(id)
+    case = HOST.scenario(id)
     stage = case.build(TurnSession)
     stage.run(case.seconds)
     session: Any = stage.session

@@ -10,11 +10,12 @@ from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
+from turnfsm.runtime.compare.pipecat.models import QUESTION, RESULT
 from turnfsm.runtime.testing import pipecat as kit
-from turnfsm.runtime.testing.pipecat import Messages, Script
+from turnfsm.runtime.testing.pipecat import Messages, Script, Tool
 from turnfsm.testing import PermutedLoop, VirtualLoop
 
-__all__ = ["Stage", "brief"]
+__all__ = ["Stage", "asks_again", "brief", "coughs_at", "look_up", "says"]
 
 
 class Stage(kit.Stage):
@@ -134,3 +135,44 @@ def _brief(message: dict[str, Any]) -> str:
     if isinstance(payload, dict) and payload.get("type") == "async_tool":
         content = f"<{payload['status']} {payload.get('result', '')}>"
     return f"{message['role']}: {content}"
+
+
+def look_up(seconds: float, **options: object) -> dict[str, Tool]:
+    """The tool that looks an order up.
+
+    Args:
+        options: Those of its registration.
+    """
+    return {"look_up": Tool(seconds, RESULT, options)}
+
+
+def says(*turns: tuple[float, str] | tuple[float, str, float]) -> Script:
+    """They say these words at these seconds, or make a noise if there are none.
+
+    Args:
+        turns: The second, the words, and perhaps how many seconds they take.
+    """
+
+    async def script(stage: kit.Stage) -> None:
+        for second, words, *lasts in turns:
+            await stage.until(second)
+            await (stage.says(words, *lasts) if words else stage.coughs(*lasts))
+
+    return script
+
+
+def coughs_at(*seconds: float, first: str = "please count", lasts: float = 0.4) -> Script:
+    """They say something, and make a noise at these seconds."""
+
+    async def script(stage: kit.Stage) -> None:
+        await stage.says(first)
+        for second in seconds:
+            await stage.until(second)
+            await stage.coughs(lasts)
+
+    return script
+
+
+def asks_again(second: float, words: str = "and what did it cost") -> Script:
+    """They ask, and ask something else at this second."""
+    return says((0.0, QUESTION), (second, words))

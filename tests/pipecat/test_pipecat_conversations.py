@@ -16,21 +16,18 @@ from pipecat.turns.user_turn_strategies import (
     ExternalUserTurnStrategies,
     UserTurnStrategies,
 )
-from pipecat_stage import Stage, brief
+from pipecat_stage import Stage, asks_again, brief, coughs_at, look_up
 
 from turnfsm import load_flow
 from turnfsm.host import FalseInterruption
 from turnfsm.pipecat import AgentStateChanged
-from turnfsm.runtime.compare.pipecat.talks import (
+from turnfsm.runtime.compare.pipecat.models import (
     ANSWER,
     COUNT,
     LATE,
     PRICE,
     QUESTION,
-    asks_again,
-    coughs_at,
     counts,
-    look_up,
     orders,
     slowly,
 )

@@ -11,17 +11,9 @@ from pipecat.turns.user_start import (
 )
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
-from pipecat_stage import Stage, brief
+from pipecat_stage import Stage, asks_again, brief, look_up
 
-from turnfsm.runtime.compare.pipecat.talks import (
-    COUNT,
-    LATE,
-    PRICE,
-    asks_again,
-    counts,
-    look_up,
-    orders,
-)
+from turnfsm.runtime.compare.pipecat.models import COUNT, LATE, PRICE, counts, orders
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script
 
 

@@ -10,21 +10,10 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from flow_text import parsed
 from pipecat.frames import frames as f
-from pipecat_stage import Stage, brief
+from pipecat_stage import Stage, asks_again, brief, coughs_at, look_up, says
 
 from turnfsm.pipecat import on_interruption, once
-from turnfsm.runtime.compare.pipecat.talks import (
-    ANSWER,
-    COUNT,
-    LATE,
-    PRICE,
-    QUESTION,
-    asks_again,
-    coughs_at,
-    look_up,
-    orders,
-    says,
-)
+from turnfsm.runtime.compare.pipecat.models import ANSWER, COUNT, LATE, PRICE, QUESTION, orders
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 GREETS = says((0.0, "hello there"))

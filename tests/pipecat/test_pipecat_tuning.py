@@ -8,7 +8,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pipecat_stage import Stage
 
 from turnfsm.fsm import parse_flow
-from turnfsm.runtime.compare.pipecat.talks import COUNT, counts
+from turnfsm.runtime.compare.pipecat.models import COUNT, counts
 from turnfsm.runtime.testing.pipecat import (
     Messages,
     Says,

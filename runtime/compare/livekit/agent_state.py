@@ -8,7 +8,7 @@ from typing import Any
 
 from livekit.agents import RunContext, function_tool
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -20,9 +20,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import ISSUES, PULLS
-
-__all__ = ["AGENT_STATE"]
+__all__ = ["AGENT_STATE", "wrong_agent_states"]
 
 LONG = "There is a lot that I can tell you about this city today."
 
@@ -122,48 +120,9 @@ def _verdict_s3(noise_at: float) -> Callable[[Outcome], list[str]]:
     return verdict
 
 
-S1D = Scenario(
-    "S1d",
-    "an uninterruptible tool ends while another reply plays",
-    20.0,
-    _s1d,
-    _verdict_s1d,
-    failure="H",
-    links=(PULLS + "7087",),
-    wrong="The application shows 'thinking' for 1 s while the agent speaks.",
-)
-S6B = Scenario(
-    "S6b",
-    "a reply is queued behind a speech that is heard",
-    15.0,
-    _s6b,
-    _verdict_s6b,
-    failure="H",
-    links=(PULLS + "7087",),
-    wrong="The application shows 'thinking' for 3 s while the agent speaks.",
-)
-S3 = Scenario(
-    "S3",
-    "noise during a silent step that calls a tool",
-    15.0,
-    _s3,
-    _verdict_s3(4.0),
-    tuple(ISSUES + n for n in ("5545", "6107", "5533")),
-    failure="B",
-    wrong=(
-        "The application gets a false interruption and a resume, although the agent was not "
-        "speaking."
-    ),
-)
-S3B = Scenario(
-    "S3b",
-    "noise during the silent step after a tool, its preamble was heard before",
-    18.0,
-    _s3b,
-    _verdict_s3(6.0),
-    tuple(ISSUES + n for n in ("5545", "6107")),
-    failure="B",
-    wrong="The application gets a false interruption, as in S3, between a tool and its answer.",
-)
-
-AGENT_STATE = (S1D, S3, S3B, S6B)
+AGENT_STATE: Conversations = {
+    "S1d": (_s1d, _verdict_s1d),
+    "S6b": (_s6b, _verdict_s6b),
+    "S3": (_s3, _verdict_s3(4.0)),
+    "S3b": (_s3b, _verdict_s3(6.0)),
+}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from livekit.agents import function_tool
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -19,9 +20,9 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import ISSUES, JS_ISSUES, late, wrong_contexts
+from .checks import late, wrong_contexts
 
-__all__ = ["CALLS", "CONTROL_CALLS"]
+__all__ = ["CALLS"]
 
 ASK, AGAIN = "book the table", "is the table booked"
 CONFIRMED, AFTER = "Yes it is booked.", "Here is what I know."
@@ -67,10 +68,6 @@ def _ends(outcome: Outcome) -> list[str]:
             call = event.what.split(" ")[0]
             ends[call] = ends.get(call, 0) + 1
     return [f"{call} ends {n} times" for call, n in ends.items() if n > 1]
-
-
-def _hangs(session_class: type[AgentSession[Any]]) -> Stage:
-    return _stage(session_class, _for_ever, user_at=14.0)
 
 
 def _verdict_hangs(outcome: Outcome) -> list[str]:
@@ -167,53 +164,11 @@ def _verdict_parallel(outcome: Outcome) -> list[str]:
     return problems + late(outcome, "There is pasta.", 7.5, 5.9, "the user's words end")
 
 
-D1 = Scenario(
-    "D1",
-    "a tool never ends",
-    30.0,
-    _hangs,
-    _verdict_hangs,
-    (ISSUES + "5497", JS_ISSUES + "1731"),
-    failure="D",
-    wrong="The caller waits 5.6 s for an answer; the application cannot close the session.",
-)
-D2 = Scenario(
-    "D2", "a tool raises", 10.0, lambda s: _stage(s, _raise), _verdict_ended, control=True
-)
-D3 = Scenario(
-    "D3",
-    "a tool returns what is no text",
-    10.0,
-    lambda s: _stage(s, object),
-    _verdict_ended,
-    control=True,
-)
-D4 = Scenario(
-    "D4",
-    "a call is interrupted 10 ms after its start",
-    25.0,
-    _cancelled_before,
-    _verdict_cancelled_before,
-    control=True,
-)
-D5 = Scenario(
-    "D5",
-    "the session closes while an interrupted tool runs",
-    25.0,
-    _ends_after_close,
-    _verdict_after_close,
-    control=True,
-)
-D6 = Scenario(
-    "D6",
-    "two tools in parallel, one of them has ended when the user speaks",
-    25.0,
-    _parallel,
-    _verdict_parallel,
-    (ISSUES + "3702",),
-    "C",
-    wrong="The caller waits 5.6 s for an answer and never hears about the wine.",
-)
-
-CALLS = (D1, D6)
-CONTROL_CALLS = (D2, D3, D4, D5)
+CALLS: Conversations = {
+    "D1": (partial(_stage, body=_for_ever, user_at=14.0), _verdict_hangs),
+    "D2": (partial(_stage, body=_raise), _verdict_ended),
+    "D3": (partial(_stage, body=object), _verdict_ended),
+    "D4": (_cancelled_before, _verdict_cancelled_before),
+    "D5": (_ends_after_close, _verdict_after_close),
+    "D6": (_parallel, _verdict_parallel),
+}

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from turnfsm.runtime.testing.livekit import Outcome, Request, request_problems
 
-__all__ = ["ISSUES", "JS_ISSUES", "PULLS", "late", "wrong_contexts", "wrong_request"]
-
-
-ISSUES = "https://github.com/livekit/agents/issues/"
-PULLS = "https://github.com/livekit/agents/pull/"
-JS_ISSUES = "https://github.com/livekit/agents-js/issues/"
+__all__ = ["late", "wrong_contexts", "wrong_request"]
 
 
 def wrong_contexts(outcome: Outcome) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from livekit.agents import Agent, function_tool, llm
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -22,7 +23,7 @@ from turnfsm.runtime.testing.livekit import (
 from .agent_state import wrong_agent_states
 from .checks import late, wrong_contexts
 
-__all__ = ["CONTROL_SCENARIOS", "CONTROL_TURNS"]
+__all__ = ["CONTROLS"]
 
 
 FIRST, SECOND = "what is the weather", "and the traffic please"
@@ -125,30 +126,6 @@ def _verdict_at_close(outcome: Outcome) -> list[str]:
     return _in_history(outcome, FIRST) + [f"logged at {t:.2f} s: {e}" for t, e in outcome.errors]
 
 
-T1 = Scenario(
-    "T1",
-    "a second turn is committed while the first is in `on_user_turn_completed`",
-    25.0,
-    _slow_hook,
-    _verdict_slow_hook,
-    control=True,
-)
-T2 = Scenario("T2", "turns without words are committed", 20.0, _empty, _verdict_empty, control=True)
-T3 = Scenario(
-    "T3", "the user speaks while `on_enter` runs", 15.0, _at_start, _verdict_at_start, control=True
-)
-T4 = Scenario(
-    "T4",
-    "the session closes before the turn is committed",
-    8.0,
-    _at_close,
-    _verdict_at_close,
-    control=True,
-)
-
-CONTROL_TURNS = (T1, T2, T3, T4)
-
-
 STORY = "Once upon a time there was a king who had three daughters and no sons."
 
 
@@ -176,13 +153,9 @@ def _verdict_plain(outcome: Outcome) -> list[str]:
     return _sound(outcome) + late(outcome, STORY, 3.2, 2.2, "the user's words end")
 
 
-def _barge_in(session_class: type[AgentSession[Any]]) -> Stage:
-    return _story(session_class, ScriptedUser().says("stop please", at=4.0, duration=1.0))
-
-
-def _barge_in_hard(session_class: type[AgentSession[Any]]) -> Stage:
+def _barge_in(session_class: type[AgentSession[Any]], **options: Any) -> Stage:
     user = ScriptedUser().says("stop please", at=4.0, duration=1.0)
-    return _story(session_class, user, can_pause=False)
+    return _story(session_class, user, **options)
 
 
 def _verdict_barge_in(outcome: Outcome) -> list[str]:
@@ -248,19 +221,15 @@ def _verdict_announcement(outcome: Outcome) -> list[str]:
     return _sound(outcome) + late(outcome, STORY, 1.2, 1.0, "the announcement")
 
 
-def _control(id: str, title: str, build: Any, verdict: Any) -> Scenario:
-    return Scenario(id, title, 15.0, build, verdict, control=True)
-
-
-CONTROL_SCENARIOS = (
-    _control("C1", "a plain turn", _plain, _verdict_plain),
-    _control("C2", "a barge-in: paused, then interrupted", _barge_in, _verdict_barge_in),
-    _control(
-        "C2-hard", "a barge-in on an output that cannot pause", _barge_in_hard, _verdict_barge_in
-    ),
-    _control("C3", "noise over speech: paused, then resumed", _backchannel, _verdict_backchannel),
-    _control("C4", "a tool with a spoken answer", _tool, _verdict_tool),
-    _control(
-        "C5", "an uninterruptible speech, the user silent", _announcement, _verdict_announcement
-    ),
-)
+CONTROLS: Conversations = {
+    "C1": (_plain, _verdict_plain),
+    "C2": (_barge_in, _verdict_barge_in),
+    "C2-hard": (partial(_barge_in, can_pause=False), _verdict_barge_in),
+    "C3": (_backchannel, _verdict_backchannel),
+    "C4": (_tool, _verdict_tool),
+    "C5": (_announcement, _verdict_announcement),
+    "T1": (_slow_hook, _verdict_slow_hook),
+    "T2": (_empty, _verdict_empty),
+    "T3": (_at_start, _verdict_at_start),
+    "T4": (_at_close, _verdict_at_close),
+}

@@ -8,7 +8,7 @@ from typing import Any
 from livekit.agents import RunContext, function_tool
 
 from turnfsm.runtime.compare.flows import CORRECTS
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
@@ -21,7 +21,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import PULLS, wrong_contexts
+from .checks import wrong_contexts
 
 __all__ = ["CORRECTIONS"]
 
@@ -74,15 +74,6 @@ def _verdict(outcome: Outcome) -> list[str]:
     return problems
 
 
-D7 = Scenario(
-    "D7",
-    "the user corrects a booking while the tool runs; the flow says which call corrects which",
-    25.0,
-    _stage,
-    _verdict,
-    (PULLS + "6100",),
-    "D",
-    wrong="The caller has two tables, on Tuesday and on Thursday.",
-)
-
-CORRECTIONS = (D7,)
+CORRECTIONS: Conversations = {
+    "D7": (_stage, _verdict),
+}

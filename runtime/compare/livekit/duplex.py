@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from livekit.agents import function_tool
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -24,18 +25,18 @@ from turnfsm.runtime.testing.livekit import (
 __all__ = ["DUPLEX"]
 
 ASK, BOOKED = "book the table", "Your table is booked."
-DELEGATION = "https://github.com/TheSmokeDev/hermes-talk/pull/135"
-RETRY = "https://github.com/mindroom-ai/mindroom/pull/2004"
 
 
-def _stage(session_class: type[AgentSession[Any]], user: ScriptedUser, *again: float) -> Stage:
+def _stage(session_class: type[AgentSession[Any]], asks: tuple[float, ...], again: float) -> Stage:
     @function_tool
     async def book() -> str:
         """Book the table."""
         await asyncio.sleep(3.0)
         return "booked"
 
-    voice = ScriptedTTS()
+    user, voice = ScriptedUser(), ScriptedTTS()
+    for at in asks:
+        user.says(ASK, at=at)
     answers = ScriptedLLM({ASK: Reply(calls=Call("book"))}, {"book": BOOKED})
     model = ScriptedDuplex(user, answers, voice)
     stage = Stage(
@@ -46,9 +47,7 @@ def _stage(session_class: type[AgentSession[Any]], user: ScriptedUser, *again: f
         tools=[book],
         turn_handling={"turn_detection": "realtime_llm"},
     )
-    for at in again:
-        stage.at(at, lambda _: model.repeat())
-    return stage
+    return stage.at(again, lambda _: model.repeat())
 
 
 def _verdict(times: int) -> Callable[[Outcome], list[str]]:
@@ -66,25 +65,7 @@ def _verdict(times: int) -> Callable[[Outcome], list[str]]:
     return verdict
 
 
-DUPLEX: tuple[Scenario, ...] = (
-    Scenario(
-        "C9",
-        "a model that owns its turns reports a call again when it has ended",
-        16.0,
-        lambda session: _stage(session, ScriptedUser().says(ASK, at=1.0), 9.0),
-        _verdict(1),
-        (DELEGATION,),
-        "C",
-        wrong="The caller has asked for one table and gets two.",
-    ),
-    Scenario(
-        "C10",
-        "the user asks for the same twice, and the model reports the second call again",
-        26.0,
-        lambda session: _stage(session, ScriptedUser().says(ASK, at=1.0).says(ASK, at=9.0), 15.5),
-        _verdict(2),
-        (RETRY,),
-        "C",
-        wrong="The caller has asked for two tables and gets three.",
-    ),
-)
+DUPLEX: Conversations = {
+    "C9": (partial(_stage, asks=(1.0,), again=9.0), _verdict(1)),
+    "C10": (partial(_stage, asks=(1.0, 9.0), again=15.5), _verdict(2)),
+}

@@ -6,7 +6,7 @@ from typing import Any
 
 from livekit.agents import APIConnectionError
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
@@ -18,9 +18,9 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .agent_state import wrong_agent_states
-from .checks import ISSUES, JS_ISSUES, late
+from .checks import late
 
-__all__ = ["CONTROL_PLAYOUT", "PLAYOUT"]
+__all__ = ["PLAYOUT"]
 
 NOTICE = "Your call is important to us."
 NEXT = "What can I do for you?"
@@ -133,49 +133,11 @@ def _verdict_cannot_pause(outcome: Outcome) -> list[str]:
     return problems
 
 
-P1 = Scenario(
-    "P1",
-    "the output never reports that it has played",
-    40.0,
-    _no_end,
-    _verdict_no_end,
-    (JS_ISSUES + "2065", ISSUES + "3418"),
-    failure="E",
-    wrong="The caller never hears another word.",
-)
-P2 = Scenario(
-    "P2",
-    "the TTS breaks off in mid-sentence",
-    20.0,
-    _tts_breaks,
-    _verdict_tts_breaks,
-    control=True,
-)
-P3 = Scenario(
-    "P3",
-    "the model fails after its first words",
-    20.0,
-    _llm_breaks,
-    _verdict_llm_breaks,
-    control=True,
-)
-P4 = Scenario(
-    "P4",
-    "noise just before the first frame: the reply is held, then heard",
-    20.0,
-    _held,
-    _verdict_held,
-    control=True,
-)
-P5 = Scenario("P5", "noise between two segments", 25.0, _segments, _verdict_segments, control=True)
-P6 = Scenario(
-    "P6",
-    "noise over speech on an output that cannot pause",
-    20.0,
-    _cannot_pause,
-    _verdict_cannot_pause,
-    control=True,
-)
-
-PLAYOUT = (P1,)
-CONTROL_PLAYOUT = (P2, P3, P4, P5, P6)
+PLAYOUT: Conversations = {
+    "P1": (_no_end, _verdict_no_end),
+    "P2": (_tts_breaks, _verdict_tts_breaks),
+    "P3": (_llm_breaks, _verdict_llm_breaks),
+    "P4": (_held, _verdict_held),
+    "P5": (_segments, _verdict_segments),
+    "P6": (_cannot_pause, _verdict_cannot_pause),
+}

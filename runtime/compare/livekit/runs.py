@@ -5,35 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, AgentTask, function_tool
+from livekit.agents import Agent, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
 from turnfsm.runtime.testing.livekit.tasks import complete
 
-from .checks import ISSUES, PULLS
-from .handoffs import RUN_LINKS, held, say
+from .handoffs import Asks, held, say
 
-__all__ = ["CONTROL_RUNS", "RUNS"]
+__all__ = ["RUNS"]
 
 VERIFY, WHO, WHEN = "I want to book a visit", "my name is Ada", "tomorrow at nine"
 
 
-class _Step(AgentTask[str]):
-    """Asks one thing when it is entered."""
-
-    question = ""
-
-    def __init__(self) -> None:
-        super().__init__(instructions="Ask one thing.")
-
-    async def on_enter(self) -> None:
-        self.session.say(self.question)
-
-
-class _Intent(_Step):
+class _Intent(Asks):
     question = "What can I do for you?"
 
     @function_tool
@@ -42,7 +29,7 @@ class _Intent(_Step):
         return complete(self, "a visit")
 
 
-class _Identity(_Step):
+class _Identity(Asks):
     question = "Who are you?"
 
     @function_tool
@@ -51,7 +38,7 @@ class _Identity(_Step):
         return complete(self, "Ada")
 
 
-class _Schedule(_Step):
+class _Schedule(Asks):
     question = "When does it suit you?"
 
     @function_tool
@@ -194,36 +181,9 @@ def _verdict_closed(outcome: Outcome) -> list[str]:
     return []
 
 
-R1 = Scenario(
-    "R1",
-    "three runs through a group of three tasks: every event, in order",
-    35.0,
-    _clinic,
-    _verdict_clinic,
-    RUN_LINKS,
-    "E",
-    wrong="Two inputs reach the wrong agent: the caller is never asked who they are.",
-)
-R2 = Scenario(
-    "R2",
-    "an `on_enter` that never ends",
-    30.0,
-    _endless,
-    _verdict_endless,
-    (ISSUES + "6332", PULLS + "6071"),
-    failure="E",
-    wrong="The application cannot close the session.",
-)
-R3 = Scenario("R3", "a run inside a run", 15.0, _nested, _verdict_nested, control=True)
-R4 = Scenario(
-    "R4",
-    "the session closes during a run",
-    20.0,
-    _closed,
-    _verdict_closed,
-    failure="E",
-    wrong="The application gets a result that looks complete and is not.",
-)
-
-RUNS = (R1, R2, R4)
-CONTROL_RUNS = (R3,)
+RUNS: Conversations = {
+    "R1": (_clinic, _verdict_clinic),
+    "R2": (_endless, _verdict_endless),
+    "R3": (_nested, _verdict_nested),
+    "R4": (_closed, _verdict_closed),
+}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from livekit.agents import function_tool, llm
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-from .checks import ISSUES, JS_ISSUES, wrong_contexts
+from .checks import wrong_contexts
 
 __all__ = ["SPECULATION"]
 
@@ -71,21 +72,6 @@ def _s1(outcome: Outcome) -> list[str]:
     return problems
 
 
-S1 = Scenario(
-    "S1",
-    "the user speaks while a silent 8 s tool runs",
-    25.0,
-    lambda session_class: _weather(session_class, 8.0),
-    _s1,
-    tuple(f"https://github.com/livekit/agents-js/{n}" for n in ("issues/1365", "pull/1166")),
-    failure="A",
-    wrong=(
-        "The application pays for a request that is thrown away; the caller waits 5.2 s "
-        "for an answer and never hears about Rome."
-    ),
-)
-
-
 def _s1b(outcome: Outcome) -> list[str]:
     problems = _s1(outcome) + wrong_contexts(outcome)
     answer = outcome.heard_saying(ANSWER)
@@ -97,18 +83,6 @@ def _s1b(outcome: Outcome) -> list[str]:
     if outcome.heard_saying(OWED) is None:
         problems.append("the tool's result is never spoken")
     return problems + [f"at {at:.2f} s an error is logged: {text}" for at, text in outcome.errors]
-
-
-S1B = Scenario(
-    "S1b",
-    "the user speaks while a silent 20 s tool runs",
-    35.0,
-    lambda session_class: _weather(session_class, 20.0),
-    _s1b,
-    (f"{ISSUES}5359",),
-    failure="D",
-    wrong="The caller waits 5.6 s for an answer and never gets the one about Rome.",
-)
 
 
 def _backchannel(session_class: type[AgentSession[Any]]) -> Stage:
@@ -125,15 +99,8 @@ def _s12(outcome: Outcome) -> list[str]:
     return []
 
 
-S12 = Scenario(
-    "S12",
-    "the user says 'mm' for 0.3 s while a tool runs",
-    20.0,
-    _backchannel,
-    _s12,
-    (JS_ISSUES + "2249",),
-    failure="D",
-    wrong="The caller never gets the answer.",
-)
-
-SPECULATION = (S1, S1B, S12)
+SPECULATION: Conversations = {
+    "S1": (partial(_weather, tool_seconds=8.0), _s1),
+    "S1b": (partial(_weather, tool_seconds=20.0), _s1b),
+    "S12": (_backchannel, _s12),
+}

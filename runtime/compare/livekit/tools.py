@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import attrs
 from livekit.agents import RunContext, function_tool
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -23,9 +24,9 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import ISSUES, wrong_contexts, wrong_request
+from .checks import wrong_contexts, wrong_request
 
-__all__ = ["CONTROL_TOOLS", "TOOLS"]
+__all__ = ["TOOLS"]
 
 Model = Literal["pipeline", "realtime", "server"]
 MODELS: tuple[Model, ...] = ("pipeline", "realtime", "server")
@@ -65,7 +66,6 @@ def _stage(
     waits: bool = False,
     user_at: float = 0.0,
     answer_ttft: float = 0.2,
-    can_pause: bool = True,
     model: Model = "pipeline",
 ) -> Stage:
     @function_tool
@@ -99,7 +99,6 @@ def _stage(
         llm=answers if model == "pipeline" else voiced,
         tts=tts,
         tools=[book],
-        can_pause=can_pause,
         turn_handling={"turn_detection": "realtime_llm" if server else "vad"},
     )
     return stage
@@ -190,126 +189,45 @@ def _unseen(outcome: Outcome, request: Request) -> list[str]:
 class _Interleaving:
     """One of the eight ways in which a request can meet the call of the turn before."""
 
-    title: str
     asked_at: float
-    interrupted_at: float
-    """When code interrupts, and then asks; 0 where the user does it by voice."""
     stage: Mapping[str, Any]
-    awaited: tuple[Model, ...] = ()
+    interrupted_at: float = 0.0
+    """When code interrupts, and then asks; 0 where the user does it by voice."""
+    awaited: tuple[Model, ...] = MODELS
     """Where code awaits the interruption; elsewhere it asks at once."""
 
+    def build(self, session_class: type[AgentSession[Any]], model: Model) -> Stage:
+        stage = _stage(session_class, model=model, **self.stage)
+        at = self.interrupted_at
+        return _interrupting(stage, at, model in self.awaited) if at else stage
 
-def _by_voice(title: str, **stage: Any) -> _Interleaving:
-    return _Interleaving(title, 5.2, 0.0, {"user_at": 4.0, **stage})
+
+def _by_voice(**stage: Any) -> _Interleaving:
+    return _Interleaving(5.2, {"user_at": 4.0, **stage})
 
 
-def _by_code(title: str, awaited: tuple[Model, ...] = MODELS, **stage: Any) -> _Interleaving:
-    return _Interleaving(title, 4.0, 4.0, stage, awaited)
+def _by_code(awaited: tuple[Model, ...] = MODELS, **stage: Any) -> _Interleaving:
+    return _Interleaving(4.0, stage, 4.0, awaited)
 
 
 _INTERLEAVINGS = (
-    _by_voice(
-        "the user barges in on the preamble, the tool ends later", seconds=6.0, preamble=PREAMBLE
-    ),
-    _by_voice("the user barges in on what the tool says", says=True),
-    _by_voice(
-        "the user barges in on the preamble, what the tool says is queued behind it",
-        says=True,
-        preamble=PREAMBLE,
-    ),
-    _by_code("what the tool says is queued", says=True, preamble=PREAMBLE),
-    _by_code("the preamble is heard", MODELS[1:], seconds=6.0, preamble=PREAMBLE),
-    _by_code("the silent tool runs", MODELS[1:], seconds=4.0),
-    _by_code("the tool speaks", says=True),
-    _by_code("the tool waits for its preamble", waits=True, preamble=PREAMBLE),
+    _by_voice(seconds=6.0, preamble=PREAMBLE),
+    _by_voice(says=True),
+    _by_voice(says=True, preamble=PREAMBLE),
+    _by_code(says=True, preamble=PREAMBLE),
+    _by_code(MODELS[1:], seconds=6.0, preamble=PREAMBLE),
+    _by_code(MODELS[1:], seconds=4.0),
+    _by_code(says=True),
+    _by_code(waits=True, preamble=PREAMBLE),
 )
 
-
-def _s2(number: int, case: _Interleaving, model: Model) -> Scenario:
-    def build(session_class: type[AgentSession[Any]]) -> Stage:
-        stage = _stage(session_class, model=model, **case.stage)
-        at = case.interrupted_at
-        return _interrupting(stage, at, model in case.awaited) if at else stage
-
-    prefix, who, links = _FAMILIES[model]
-    if case.interrupted_at:
-        awaited = model in case.awaited
-        who += "`await interrupt()`, then" if awaited else "`interrupt()` and at once"
-        who += " the next request; "
-    failure, wrong = _WRONG.get((number, model), ("", ""))
-    return Scenario(
-        f"{prefix}.{number}",
-        who + case.title,
-        30.0,
-        build,
-        _verdict(case.asked_at),
-        links if failure else (),
-        failure,
-        control=not failure,
-        wrong=wrong,
-    )
-
-
-_FAMILIES: dict[Model, tuple[str, str, tuple[str, ...]]] = {
-    "pipeline": ("S2", "", (ISSUES + "3702", ISSUES + "5092")),
-    "realtime": ("S2r", "a realtime model: ", (ISSUES + "3702",)),
-    "server": ("S2s", "a realtime model that detects turns: ", (ISSUES + "3702",)),
+TOOLS: Conversations = {
+    **{
+        f"{prefix}.{number}": (partial(case.build, model=model), _verdict(case.asked_at))
+        for prefix, model in zip(("S2", "S2r", "S2s"), MODELS, strict=True)
+        for number, case in enumerate(_INTERLEAVINGS, start=1)
+    },
+    "C6": (partial(_stage, seconds=0.5, preamble=PREAMBLE, user_at=4.0), _verdict(5.2)),
+    "C7": (partial(_stage, seconds=0.5, user_at=4.0, answer_ttft=4.0), _verdict(5.2)),
+    "C8": (partial(_stage, seconds=0.5, user_at=5.0), _verdict(6.2)),
 }
-_WAITS = "The caller asks and hears nothing for {} s."
-_WRONG: dict[tuple[int, Model], tuple[str, str]] = {
-    (3, "pipeline"): (
-        "C",
-        "When the table is booked, the caller hears 'It is being booked', and nothing after that.",
-    ),
-    (5, "pipeline"): (
-        "G",
-        "The model is not shown what the caller heard. An application that awaits `interrupt()` "
-        "first leaves the caller without an answer for 4.9 s.",
-    ),
-    (1, "realtime"): ("D", _WAITS.format("3.7")),
-    (2, "realtime"): ("D", _WAITS.format("5.7")),
-    (3, "realtime"): (
-        "D",
-        "The caller interrupts, hears it all again, and gets an answer after 4.8 s.",
-    ),
-    (5, "realtime"): ("D", _WAITS.format("4.9")),
-    (6, "realtime"): ("D", _WAITS.format("2.8")),
-    (5, "server"): ("D", _WAITS.format("4.9")),
-    (6, "server"): ("D", _WAITS.format("2.8")),
-}
-"""What goes wrong on a stock session: the letter of its class, and what the caller gets."""
-
-
-def _control(id: str, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:
-    return Scenario(id, title, 30.0, build, _verdict(asked_at), control=True)
-
-
-_ALL = tuple(
-    _s2(number, case, model)
-    for model in _FAMILIES
-    for number, case in enumerate(_INTERLEAVINGS, start=1)
-)
-
-TOOLS = tuple(scenario for scenario in _ALL if not scenario.control)
-
-CONTROL_TOOLS = (
-    *(scenario for scenario in _ALL if scenario.control),
-    _control(
-        "C6",
-        "a barge-in on the preamble, the tool has ended",
-        5.2,
-        lambda session: _stage(session, seconds=0.5, preamble=PREAMBLE, user_at=4.0),
-    ),
-    _control(
-        "C7",
-        "the user speaks while the model thinks about a result",
-        5.2,
-        lambda session: _stage(session, seconds=0.5, user_at=4.0, answer_ttft=4.0),
-    ),
-    _control(
-        "C8",
-        "a barge-in on the answer that a tool led to",
-        6.2,
-        lambda session: _stage(session, seconds=0.5, user_at=5.0),
-    ),
-)

@@ -7,7 +7,7 @@ from typing import Any
 
 from livekit.agents import Agent, function_tool
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -19,7 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import ISSUES, PULLS, late
+from .checks import late
 
 __all__ = ["TURNS"]
 
@@ -100,35 +100,8 @@ def _verdict_s13(outcome: Outcome) -> list[str]:
     )
 
 
-S6 = Scenario(
-    "S6",
-    "the STT hears the user during an uninterruptible speech",
-    15.0,
-    _s6,
-    _verdict_s6,
-    (ISSUES + "1613", ISSUES + "2368"),
-    failure="F",
-    wrong="The caller's question is lost: no answer, and it is not in the history.",
-)
-S7 = Scenario(
-    "S7",
-    "the user speaks while a handoff is in progress",
-    20.0,
-    _s7,
-    _verdict_s7,
-    (PULLS + "6844",),
-    failure="F",
-    wrong="The caller's question is lost: no answer, and it is not in the history.",
-)
-S13 = Scenario(
-    "S13",
-    "push to talk: the turn is committed, then there is noise",
-    20.0,
-    _s13,
-    _verdict_s13,
-    (ISSUES + "7010",),
-    failure="F",
-    wrong="The caller waits 9.1 s for an answer; the next question is lost.",
-)
-
-TURNS = (S6, S7, S13)
+TURNS: Conversations = {
+    "S6": (_s6, _verdict_s6),
+    "S7": (_s7, _verdict_s7),
+    "S13": (_s13, _verdict_s13),
+}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from livekit.agents import Agent, AgentTask, RunContext, function_tool
 
-from turnfsm.runtime.compare.scenario import Scenario
+from turnfsm.runtime.compare.scenario import Conversations
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -20,7 +21,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 from turnfsm.runtime.testing.livekit.tasks import complete
 
-from .checks import ISSUES, late
+from .checks import late
 
 __all__ = ["WAITING"]
 
@@ -59,6 +60,7 @@ def _stage(
     waits: bool = False,
     preamble: str = "",
     user_at: float = 0.0,
+    interrupted_at: float = 0.0,
 ) -> Stage:
     """A call of a slow tool, or of one that waits for its preamble."""
 
@@ -75,7 +77,7 @@ def _stage(
     tts = ScriptedTTS(durations={PREAMBLE: 4.0})
     tools = [cancel_when_heard if waits else _cancel_slowly]
     stage = Stage(session_class, user=user, llm=_model(preamble), tts=tts, tools=tools)
-    return stage
+    return stage.at(interrupted_at, _interrupt_and_ask) if interrupted_at else stage
 
 
 def _effect(outcome: Outcome) -> list[str]:
@@ -117,58 +119,6 @@ def _verdict_turn(outcome: Outcome) -> list[str]:
     return problems + [f"at {t:.2f} s an error is logged: {e}" for t, e in outcome.errors]
 
 
-S5 = Scenario(
-    "S5",
-    "the user interrupts while a tool waits for its preamble",
-    18.0,
-    lambda session: _stage(session, waits=True, preamble=PREAMBLE, user_at=3.5),
-    _verdict_preamble,
-    (ISSUES + "5359",),
-    failure="D",
-    wrong="The caller's contract is cancelled after they said no.",
-)
-S5_WAIT = Scenario(
-    "S5-wait",
-    "`session.interrupt()` while a tool waits for its preamble",
-    18.0,
-    lambda session: _stage(session, waits=True, preamble=PREAMBLE).at(3.5, _interrupt_and_ask),
-    _verdict_both,
-    (ISSUES + "5359",),
-    failure="D",
-    wrong="The caller's contract is cancelled, although the interruption should have stopped it.",
-)
-S5_INTERRUPT = Scenario(
-    "S5-interrupt",
-    "`session.interrupt()` while a slow tool runs",
-    40.0,
-    lambda session: _stage(session).at(4.0, _interrupt_and_ask),
-    _verdict_interrupt,
-    (ISSUES + "5359",),
-    failure="D",
-    wrong="The caller waits 5.4 s for an answer and is not told that the contract is cancelled.",
-)
-S5_PLAYING = Scenario(
-    "S5-playing",
-    "`session.interrupt()` while the preamble of a slow tool is heard",
-    40.0,
-    lambda session: _stage(session, preamble=PREAMBLE).at(3.5, _interrupt_and_ask),
-    _verdict_interrupt,
-    (ISSUES + "5359",),
-    failure="D",
-    wrong="The caller waits 5.4 s for an answer.",
-)
-S5_TURN = Scenario(
-    "S5-turn",
-    "a user turn while only a slow tool runs",
-    40.0,
-    lambda session: _stage(session, user_at=5.0),
-    _verdict_turn,
-    (ISSUES + "5359",),
-    failure="D",
-    wrong="The caller waits 5.6 s for an answer and is not told that the contract is cancelled.",
-)
-
-
 class _Confirm(AgentTask[None]):
     def __init__(self) -> None:
         super().__init__(instructions="Confirm.")
@@ -204,18 +154,6 @@ def _verdict_task(outcome: Outcome) -> list[str]:
     return late(outcome, "Are you sure?", opened + 0.75, opened, "the task is opened")
 
 
-S5_TASK = Scenario(
-    "S5-task",
-    "an inline task is opened after the interruption of a slow tool",
-    60.0,
-    _s5_task,
-    _verdict_task,
-    (ISSUES + "5359",),
-    failure="D",
-    wrong="The caller hears nothing for 28.3 s.",
-)
-
-
 def _s5c(session_class: type[AgentSession[Any]]) -> Stage:
     @function_tool
     async def transfer() -> Any:
@@ -242,15 +180,12 @@ def _verdict_s5c(outcome: Outcome) -> list[str]:
     ]
 
 
-S5C = Scenario(
-    "S5c",
-    "a tool of an interrupted turn returns an agent later",
-    25.0,
-    _s5c,
-    _verdict_s5c,
-    ("https://github.com/pipecat-ai/pipecat/issues/4997",),
-    failure="D",
-    wrong="The caller is transferred after they said to stay.",
-)
-
-WAITING = (S5, S5_WAIT, S5_INTERRUPT, S5_PLAYING, S5_TURN, S5_TASK, S5C)
+WAITING: Conversations = {
+    "S5": (partial(_stage, waits=True, preamble=PREAMBLE, user_at=3.5), _verdict_preamble),
+    "S5-wait": (partial(_stage, waits=True, preamble=PREAMBLE, interrupted_at=3.5), _verdict_both),
+    "S5-interrupt": (partial(_stage, interrupted_at=4.0), _verdict_interrupt),
+    "S5-playing": (partial(_stage, preamble=PREAMBLE, interrupted_at=3.5), _verdict_interrupt),
+    "S5-turn": (partial(_stage, user_at=5.0), _verdict_turn),
+    "S5-task": (_s5_task, _verdict_task),
+    "S5c": (_s5c, _verdict_s5c),
+}

@@ -10,19 +10,7 @@ from pipecat.processors.aggregators import async_tool_messages
 
 from turnfsm.runtime.testing.pipecat import Outcome, Request, ToolRun
 
-__all__ = [
-    "Check",
-    "asked_at_most",
-    "asked_between_answers",
-    "hears",
-    "hears_never",
-    "keeps_what_was_heard",
-    "problems_of",
-    "quiet_at_most",
-    "results_shown",
-    "runs_once",
-    "silent_over_the_user",
-]
+__all__ = ["check_of", "problems_of"]
 
 Check = Callable[[Outcome], list[str]]
 BEGUN = 0.35
@@ -33,6 +21,15 @@ def problems_of(outcome: Outcome, checks: Iterable[Check]) -> list[str]:
     """The problems of these checks, and of those that every conversation must pass."""
     found = [problem for check in checks for problem in check(outcome)]
     return found + [problem for request in outcome.requests for problem in _refused(request)]
+
+
+def check_of(written: str | Mapping[str, Any]) -> Check:
+    """A check as `scenarios.yaml` has it: its name, or a mapping whose first key is its name, with
+    its argument, and further arguments."""
+    if isinstance(written, str):
+        return PLAIN[written]
+    (name, argument), *more = written.items()
+    return CHECKS[name](argument, **dict(more))
 
 
 def hears(text: str, *, by: float | None = None) -> Check:
@@ -208,3 +205,17 @@ def _refused(request: Request) -> list[str]:
         for name in open_.values()
     ]
     return problems
+
+
+CHECKS: Mapping[str, Callable[..., Check]] = {
+    check.__name__: check for check in (hears, hears_never, runs_once, asked_at_most, quiet_at_most)
+}
+PLAIN: Mapping[str, Check] = {
+    check.__name__: check
+    for check in (
+        silent_over_the_user,
+        results_shown,
+        asked_between_answers,
+        keeps_what_was_heard,
+    )
+}

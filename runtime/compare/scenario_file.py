@@ -1,0 +1,46 @@
+"""Reads `scenarios.yaml` of a host: the classes of failure, the scenarios, the text of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .scenario import Build, Contender, FailureClass, Host, Scenario, Verdict
+
+__all__ = ["read_host"]
+
+
+def read_host(
+    file: Path,
+    *,
+    version: str,
+    stock: Contender,
+    ours: Contender,
+    conversation: Callable[[str, dict[str, Any]], tuple[Build, Verdict]],
+) -> Host:
+    """Read a host. The other arguments are as in `Host`.
+
+    Args:
+        conversation: Takes the id of a scenario and its entry, and removes what it uses of it. How
+            to play the scenario, and to judge it.
+    """
+    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    scenarios = []
+    for id, entry in data["scenarios"].items():
+        build, verdict = conversation(id, entry)
+        scenarios.append(Scenario(id=id, build=build, verdict=verdict, **entry))
+    return Host(
+        framework=data["framework"],
+        version=version,
+        stock=stock,
+        ours=ours,
+        classes=tuple(
+            FailureClass(letter, of["title"], of["is"], of["cure"])
+            for letter, of in data["classes"].items()
+        ),
+        all=tuple(scenarios),
+        intro=data["intro"],
+    )
