@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from .fields import Names, Texts, doc
+from .fields import Names, Texts, described, doc
 from .phrases import Phrases
 
 __all__ = ["Condition", "Confirm", "arguments_in"]
@@ -52,16 +52,10 @@ class Condition:
         return above and (self.below is None or number < self.below)
 
 
+@described
 @attrs.frozen
 class Confirm:
     """The user must say yes before the tool runs.
-
-    Attributes:
-        say: The question.
-        when: The conditions on the arguments.
-        yes: The phrases of a yes.
-        otherwise: What the agent says if the user has not answered in time.
-        later: An agent that the session gets later has the tool.
 
     Example:
         >>> confirm = Confirm(("Shall I transfer {amount}?",), {"amount": Condition(above=100)})

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 
 import attrs
 
-from .fields import Names, doc
+from .fields import Names, described, doc
 
 __all__ = ["Correction"]
 
 
+@described
 @attrs.frozen
 class Correction:
     """Which newer call of a tool corrects an earlier one.
-
-    Attributes:
-        same: The arguments that are the same in both.
 
     Example:
         >>> correction = Correction(("guest",))

@@ -6,11 +6,13 @@ if it differs from its name, its key (``metadata["yaml"]``).
 
 from __future__ import annotations
 
-from typing import Any, NewType
+from typing import Any, NewType, TypeVar
 
 import attrs
 
-__all__ = ["Names", "Texts", "doc", "loaded", "yaml_name"]
+__all__ = ["Names", "Texts", "described", "doc", "loaded", "yaml_name"]
+
+T = TypeVar("T", bound=attrs.AttrsInstance)
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
@@ -32,9 +34,18 @@ def doc(sentence: str, yaml: str | None = None, *, amount: bool = False, **field
     return attrs.field(metadata=known, **field)
 
 
-def loaded(**field: Any) -> Any:
+def loaded(sentence: str, **field: Any) -> Any:
     """A field that the loader fills; it is not a key in YAML."""
-    return attrs.field(metadata={"internal": True}, **field)
+    return attrs.field(metadata={"doc": sentence, "internal": True}, **field)
+
+
+def described(kind: type[T]) -> type[T]:
+    """Add the sentences of a class's fields to its docstring, below `Attributes:`."""
+    meaning, example, rest = (kind.__doc__ or "").rstrip().partition("\n\n    Example:")
+    fields = [f"{field.name}: {field.metadata['doc']}" for field in attrs.fields(kind)]
+    attributes = "\n        ".join(["\n\n    Attributes:", *fields])
+    kind.__doc__ = f"{meaning}{attributes}{example}{rest}\n    "
+    return kind
 
 
 def yaml_name(field: attrs.Attribute[Any]) -> str:

@@ -15,7 +15,7 @@ import attrs
 from .confirm import Condition, Confirm
 from .correction import Correction
 from .expect.expectation import Expectation
-from .fields import Names, Texts, doc, loaded, yaml_name
+from .fields import Names, Texts, described, doc, loaded, yaml_name
 
 __all__ = [
     "NEVER",
@@ -69,13 +69,10 @@ def fires_in_words(seconds: float) -> str:
     return "never" if seconds == NEVER else f"after {in_words(seconds)}"
 
 
+@described
 @attrs.frozen
 class Scope:
     """A part of the conversation, such as a turn or a step, that facts and triggers belong to.
-
-    Attributes:
-        begins: The triggers that begin it. Its facts are cleared then.
-        ends: The triggers and timers that end it. Its facts are cleared then.
 
     Example:
         >>> from turnfsm import load_flow
@@ -87,15 +84,10 @@ class Scope:
     ends: Names = doc("Triggers and timers that end it. Its facts become false.", default=())
 
 
+@described
 @attrs.frozen
 class Trigger:
     """A request (may I?) or an event (it has happened).
-
-    Attributes:
-        is_: What it means, in one sentence; the key ``is`` in YAML.
-        of: The scope that it belongs to. Once that scope is over, the trigger changes nothing.
-        rpc: The RPC method with which a participant of the room posts it.
-        kind: ``request`` or ``event``. A refused request must not be carried out.
 
     Example:
         >>> from turnfsm import load_flow
@@ -114,20 +106,15 @@ class Trigger:
         "user. Only on LiveKit.",
         default=None,
     )
-    kind: Literal["request", "event"] = loaded(default="event")
+    kind: Literal["request", "event"] = loaded(
+        "``request`` or ``event``. A refused request must not be carried out.", default="event"
+    )
 
 
+@described
 @attrs.frozen
 class Fact:
     """Something that is true or false, and that guards read.
-
-    Attributes:
-        is_: What it means, in one sentence; the key ``is`` in YAML.
-        set_by: The triggers and timers that make it true.
-        cleared_by: The triggers and timers that make it false.
-        tools: It is true while the turn waits for one of these tools.
-        scope: The fact is cleared when this scope begins or ends; None and ``session``: never.
-        host: The host is asked for it during the decision.
 
     Example:
         >>> from turnfsm import load_flow
@@ -143,23 +130,16 @@ class Fact:
         "need not know the fact.",
         default=(),
     )
-    scope: str | None = loaded(default=None)
-    host: bool = loaded(default=False)
+    scope: str | None = loaded(
+        "It is cleared when this scope begins or ends; None and ``session``: never.", default=None
+    )
+    host: bool = loaded("The host is asked for it during the decision.", default=False)
 
 
+@described
 @attrs.frozen
 class Action:
     """Something that the host carries out after the state has changed.
-
-    Attributes:
-        is_: What it does, in one sentence; the key ``is`` in YAML.
-        owner: Its task is cancelled when this ends: ``state``, ``session``, or a declared scope.
-        done: The trigger that is posted when its task has ended, or its text was heard to its end.
-        failed: The trigger that is posted when it raises.
-        say: What the agent says, word for word: one of these texts each time, in turn.
-        audio: The WAV file that the agent plays, relative to the flow's own file.
-        interruptible: Whether the user may interrupt the text.
-        backchannel: It is said while the user has the floor. The agent does not take it.
 
     Example:
         >>> from turnfsm import load_flow
@@ -191,7 +171,9 @@ class Action:
     interruptible: bool = doc(
         "Only with 'say' or 'audio'. false: the user cannot interrupt it.", default=True
     )
-    backchannel: bool = loaded(default=False)
+    backchannel: bool = loaded(
+        "It is said while the user has the floor. The agent does not take it.", default=False
+    )
 
     @property
     def audible(self) -> bool:
@@ -199,17 +181,10 @@ class Action:
         return bool(self.say or self.audio) and not self.backchannel
 
 
+@described
 @attrs.frozen
 class Transition:
     """What one trigger does in one state.
-
-    Attributes:
-        dest: The state that it leads to; None if no state is left or entered.
-        conditions: Facts that must be true.
-        unless: Facts that must be false.
-        actions: What the host does once the state has changed.
-        restarts: Timers of the state that start again; the others continue. With `dest` only those
-            that are ``lasting``.
 
     Example:
         >>> from turnfsm import load_flow
@@ -312,13 +287,10 @@ class Tools:
     )
 
 
+@described
 @attrs.frozen
 class Migrates:
     """What was renamed since earlier versions of the flow, whose sessions a store may still have.
-
-    Attributes:
-        flow: The earlier names of the flow.
-        tools: The earlier name of a tool to its present one.
 
     Example:
         >>> from turnfsm import parse_flow
@@ -339,20 +311,10 @@ class Migrates:
     )
 
 
+@described
 @attrs.frozen
 class State:
     """A state of the turn.
-
-    Attributes:
-        is_: What it means, in one sentence; the key ``is`` in YAML.
-        on: Trigger to its transitions, tried in order: the first whose guard holds is taken.
-        after: Timer to its transitions. The timer starts on entry and stops on exit. If no guard
-            holds when it fires, it stays due, and is taken as soon as one holds.
-        refuses: Requests that are refused here.
-        ignores: Events that change nothing here, not even facts.
-        final: No transition leaves this state.
-        agent_state: The agent state that a session publishes in this state.
-        tuning: Settings of the session that apply in this state.
 
     Example:
         >>> from turnfsm import load_flow
@@ -366,7 +328,9 @@ class State:
         factory=dict,
     )
     after: Mapping[str, tuple[Transition, ...]] = doc(
-        "Timer to transition. Started on entry, stopped on exit.", factory=dict
+        "Timer to transitions. It starts on entry and stops on exit. If no guard holds when it "
+        "fires, it stays due, and is taken as soon as one holds.",
+        factory=dict,
     )
     refuses: Names = doc("Requests that are refused here.", default=())
     ignores: Names = doc("Events that change nothing here, not even facts.", default=())

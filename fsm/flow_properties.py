@@ -6,22 +6,15 @@ from collections.abc import Mapping
 
 import attrs
 
-from .fields import Names, doc, loaded
+from .fields import Names, described, doc, loaded
 
 __all__ = ["Always", "LeadsTo", "Never", "Properties"]
 
 
+@described
 @attrs.frozen
 class Never:
     """A state that must not be held, or an action that must not be chosen, while some facts hold.
-
-    Attributes:
-        action: The action that must not be chosen.
-        state: Or the state that the flow must not be in.
-        when: These facts are true then.
-        unless: These facts are false then.
-        because: Why, in one sentence; reports repeat it.
-        name: The name of the property.
 
     Example:
         >>> from turnfsm import load_flow
@@ -34,19 +27,13 @@ class Never:
     when: Names = doc("... while these facts are true ...", default=())
     unless: Names = doc("... and these are false.", default=())
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = loaded(default="", kw_only=True)
+    name: str = loaded("The name of the property.", default="", kw_only=True)
 
 
+@described
 @attrs.frozen
 class Always:
     """Facts that always hold in a state.
-
-    Attributes:
-        state: The state.
-        when: Facts that are true in it.
-        unless: Facts that are false in it.
-        because: Why, in one sentence; reports repeat it.
-        name: The name of the property.
 
     Example:
         >>> from turnfsm import load_flow
@@ -58,20 +45,13 @@ class Always:
     when: Names = doc("... these facts are true ...", default=())
     unless: Names = doc("... and these are false.", default=())
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = loaded(default="", kw_only=True)
+    name: str = loaded("The name of the property.", default="", kw_only=True)
 
 
+@described
 @attrs.frozen
 class LeadsTo:
     """A state that timers reach, whatever keeps happening.
-
-    Attributes:
-        from_: The state in which the wait begins; the key ``from`` in YAML.
-        to: The state that is reached.
-        within: It is reached no later than after the seconds of this timer; None: at some time.
-        until: Triggers that end the wait; all others may come at any moment, again and again.
-        because: Why, in one sentence; reports repeat it.
-        name: The name of the property.
 
     Example:
         >>> from turnfsm import LeadsTo
@@ -87,7 +67,7 @@ class LeadsTo:
         default=(),
     )
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = loaded(default="", kw_only=True)
+    name: str = loaded("The name of the property.", default="", kw_only=True)
 
 
 @attrs.frozen

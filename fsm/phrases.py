@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 
-from .fields import Names, doc
+from .fields import Names, described, doc
 
 __all__ = [
     "Phrase",
@@ -37,17 +37,12 @@ _NO_SPACES = re.compile(
 Phrase = tuple[str, ...]
 
 
+@described
 @attrs.frozen
 class Phrases:
     """The phrases of a host fact: it is true if what the user has said consists of them.
 
     Case, accents and punctuation do not matter, nor how long a sound is drawn out ("yeahhh").
-
-    Attributes:
-        lists: Shipped lists. Each has phrases in several languages, and all of them count.
-        also: Additional phrases.
-        without: Phrases of these lists that do not count.
-        anywhere: One of the phrases is enough, whatever else the user says.
 
     Example:
         >>> from turnfsm import load_flow

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import attrs
 
-from turnfsm.fsm.fields import doc
+from turnfsm.fsm.fields import described, doc
 
 __all__ = ["KINDS", "Expectation", "Kind", "Schema", "expected_of"]
 
@@ -72,16 +72,10 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
+@described
 @attrs.frozen
 class Expectation:
     """The value that the user is expected to say.
-
-    Attributes:
-        kind: Its kind.
-        length: How many digits, letters or characters it has.
-        at_least, at_most: A range, instead of `length`.
-        pattern: A regular expression for all of its characters, for the kind ``pattern``.
-        wait: Seconds without a new word after which an incomplete value is accepted.
 
     Example:
         >>> from turnfsm.fsm.expect import Expectation, extent_of
