@@ -13,7 +13,7 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from .errors import UnknownName, UnknownTrigger
-from .flow import Flow, Row, State
+from .flow import Flow, Row
 from .verdicts import Refused, Taken, Verdict
 
 __all__ = [
@@ -94,6 +94,7 @@ class Program:
         compared: The same without triggers that begin that scope: such a trigger is never stale.
         begins: Trigger to the scopes that it begins.
         ends: Trigger to the scopes that it ends.
+        updates: Trigger to the bits of the facts that it keeps, and of those that it sets.
         rows: State to its compiled rows.
         start: The configuration that a machine begins in.
 
@@ -120,7 +121,7 @@ class Program:
         self.rows = {name: Rows(name) for name in flow.states}
         self._count = 0
         self._names: dict[int, tuple[str, ...]] = {}
-        self._updates = {trigger: self._update(trigger) for trigger in self.known}
+        self.updates = {trigger: self._update(trigger) for trigger in self.known}
         for name in flow.states:
             self._compile_state(name)
         self.start = self.configuration(self.rows[flow.initial], 0)
@@ -217,8 +218,8 @@ class Program:
         for row in self.flow.rows(name):
             table.setdefault(row.trigger, []).append(self._alternative(row))
         # An event that no transition takes has still happened: only facts change.
-        for trigger in self._events(state):
-            keep, set_ = self._updates[trigger]
+        for trigger in self.facts_only(name):
+            keep, set_ = self.updates[trigger]
             answer = Taken(trigger, name, name, (), False, None)
             table.setdefault(trigger, []).append((0, 0, keep, set_, rows, answer))
         rows.update({trigger: tuple(alternatives) for trigger, alternatives in table.items()})
@@ -229,18 +230,19 @@ class Program:
             if read & self.host_mask:
                 rows.asks[trigger] = self.names(read & self.host_mask)
 
-    def _events(self, state: State) -> Iterator[str]:
+    def facts_only(self, state: str) -> Iterator[str]:
         """The events that change facts in a state where none of its transitions is taken."""
-        for name, body in self.flow.triggers.items():
-            if body.kind == "event" and name not in state.ignores and not state.final:
-                rows = state.on.get(name, ())
+        body = self.flow.states[state]
+        for name, trigger in self.flow.triggers.items():
+            if trigger.kind == "event" and name not in body.ignores and not body.final:
+                rows = body.on.get(name, ())
                 if all(row.conditions or row.unless for row in rows):
                     yield name
 
     def _alternative(self, row: Row) -> Alternative:
         body = row.transition
         want = self.mask(body.conditions)
-        keep, set_ = self._updates[row.trigger]
+        keep, set_ = self.updates[row.trigger]
         entered = body.dest is not None
         own = self.flow.states[row.source].after
         restarts = tuple(timer for timer in body.restarts if timer in own and not entered)

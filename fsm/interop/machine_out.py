@@ -13,8 +13,9 @@ from typing import Any
 import transitions
 
 from turnfsm.fsm.flow import Flow, Row
+from turnfsm.fsm.program import Program, compile_flow
 
-from .updates import facts_only, fence, update_of
+from .updates import update_of
 
 __all__ = ["ACTION", "FACT", "FENCE", "NOTE", "FlowModel", "to_transitions", "transitions_config"]
 
@@ -42,12 +43,12 @@ class FlowModel:
         self.facts: set[str] = set()
         self.tokens: dict[str, Any] = {}
         self.done: list[str] = []
-        self._updates = {t: update_of(flow, t) for t in (*flow.triggers, *flow.timers)}
+        self._program = compile_flow(flow)
         self._actions = dict(actions or {})
 
     def note(self, event: Any) -> None:
         """Update the facts and scopes; runs once the guard holds, before the state changes."""
-        update = self._updates[event.event.name]
+        update = update_of(self._program, event.event.name)
         self.facts = (self.facts - {*update.clears}) | {*update.sets}
         self.tokens |= dict.fromkeys(update.begins, event.kwargs.get("of"))
         for scope in update.ends:
@@ -104,16 +105,17 @@ def to_transitions(flow: Flow, model: object | None = None) -> transitions.Machi
 
 
 def _transitions(flow: Flow) -> Iterator[dict[str, Any]]:
+    program = compile_flow(flow)
     for state in flow.states:
         for row in flow.rows(state):
-            yield _row(flow, row)
-        for trigger in facts_only(flow, state):
-            yield _entry(flow, trigger, state, None)
+            yield _row(program, row)
+        for trigger in program.facts_only(state):
+            yield _entry(program, trigger, state, None)
 
 
-def _row(flow: Flow, row: Row) -> dict[str, Any]:
+def _row(program: Program, row: Row) -> dict[str, Any]:
     body = row.transition
-    entry = _entry(flow, row.trigger, row.source, body.dest)
+    entry = _entry(program, row.trigger, row.source, body.dest)
     conditions = entry.pop("conditions", []) + [FACT + fact for fact in body.conditions]
     unless = [FACT + fact for fact in body.unless]
     after = [ACTION + action for action in body.actions]
@@ -121,7 +123,7 @@ def _row(flow: Flow, row: Row) -> dict[str, Any]:
     return entry | {key: names for key, names in named.items() if names}
 
 
-def _entry(flow: Flow, trigger: str, source: str, dest: str | None) -> dict[str, Any]:
+def _entry(program: Program, trigger: str, source: str, dest: str | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"trigger": trigger, "source": source, "dest": dest}
-    scope = fence(flow, trigger)
+    scope = program.compared.get(trigger)
     return entry | ({"conditions": [FENCE + scope]} if scope else {})

@@ -16,8 +16,9 @@ import attrs
 
 from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import Always, Flow, LeadsTo, Names, Never, Properties, Row
+from turnfsm.fsm.program import compile_flow
 
-from .updates import facts_only, fence, update_of
+from .updates import update_of
 
 __all__ = ["claims", "to_promela", "with_turn_claims"]
 
@@ -97,7 +98,8 @@ def to_promela(flow: Flow, properties: Properties | None = None) -> str:
 class _Writer:
     def __init__(self, flow: Flow, properties: Properties) -> None:
         self.flow, self.properties = flow, properties
-        self.scopes = dict.fromkeys(s for t in flow.triggers if (s := fence(flow, t)))
+        self.program = compile_flow(flow)
+        self.scopes = dict.fromkeys(self.program.compared.values())
         self.effects = [n for n, action in flow.actions.items() if action.done or action.failed]
         self.judged = [never for never in properties.never if never.action]
         self.word = _words(flow, properties)
@@ -133,7 +135,7 @@ class _Writer:
         stop += [self._choose(fact) for fact in self.frozen]
         steps = [f"atomic {{ !quiet -> {'; '.join(['quiet = true', *stop])} }}"]
         for trigger in self.flow.triggers:
-            scope = fence(self.flow, trigger)
+            scope = self.program.compared.get(trigger)
             open_ = "!quiet" + (f" && {self._scope(scope)}" if scope else "")
             steps += self._steps(trigger, open_)
         yield from self._process("events", steps)
@@ -144,7 +146,7 @@ class _Writer:
         for action in self.effects:
             flag, body = self._under_way(action), self.flow.actions[action]
             for trigger in dict.fromkeys(t for t in (body.done, body.failed) if t):
-                scope = fence(self.flow, trigger)
+                scope = self.program.compared.get(trigger)
                 open_ = f"quiet && {flag}" + (f" && {self._scope(scope)}" if scope else "")
                 steps += self._steps(trigger, open_, f"{flag} = false; ")
             # It may also hang: without this way out fairness would make it end.
@@ -166,12 +168,12 @@ class _Writer:
 
     def _steps(self, trigger: str, open_: str, first: str = "") -> list[str]:
         steps = []
-        changes = bool(first) or bool(update_of(self.flow, trigger))
+        changes = first or any(update_of(self.program, trigger)[:2])
         for state in self.flow.states:
             held = f"state == {self._state(state)} && {open_}"
             rows = [row for row in self.flow.rows(state) if row.trigger == trigger]
             last = ""
-            if changes and trigger in facts_only(self.flow, state):
+            if changes and trigger in self.program.facts_only(state):
                 last = first + self._taken(trigger, state, None)
             if rows:
                 steps.append(self._decision(held, rows, first, last))
@@ -208,7 +210,7 @@ class _Writer:
 
     def _taken(self, trigger: str, state: str, row: Row | None) -> str:
         """Facts, scopes, state; then what the actions must not meet."""
-        update = update_of(self.flow, trigger)
+        update = update_of(self.program, trigger)
         does = [f'printf("{_plain(row.id if row else f"{state}.{trigger}")}\\n")']
         does += [f"{self._fact(fact)} = false" for fact in update.clears]
         does += [f"{self._fact(fact)} = true" for fact in update.sets]

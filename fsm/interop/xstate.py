@@ -13,8 +13,9 @@ from typing import Any
 
 from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import NEVER, Flow, Row, Transition
+from turnfsm.fsm.program import compile_flow
 
-from .updates import facts_only, fence, update_of
+from .updates import update_of
 
 __all__ = ["to_xstate", "xstate_module"]
 
@@ -124,7 +125,7 @@ def _state(flow: Flow, name: str) -> dict[str, Any]:
     due = [_if_due(entry, timer) for timer, rows in after.items() for entry in rows]
     for timer, rows in after.items():
         rows.append({"actions": [_again(flow, name, timer, due=True)]})
-    for trigger in facts_only(flow, name):
+    for trigger in compile_flow(flow).facts_only(name):
         on.setdefault(trigger, []).append(_entry(flow, trigger, Transition()))
     if due:
         state |= {"entry": "nothingDue", "always": due}
@@ -153,19 +154,16 @@ def _again(flow: Flow, state: str, timer: str, *, due: bool = False) -> dict[str
 
 def _entry(flow: Flow, trigger: str, body: Transition) -> dict[str, Any]:
     entry: dict[str, Any] = {}
-    scope = fence(flow, trigger)
-    wanted: dict[str, Sequence[str] | str | None] = {
-        "all": body.conditions,
-        "none": body.unless,
-        "of": scope,
-    }
+    program = compile_flow(flow)
+    fence = program.compared.get(trigger)
+    wanted: dict[str, Sequence[str] | str | None]
+    wanted = {"all": body.conditions, "none": body.unless, "of": fence}
     if params := {key: value for key, value in wanted.items() if value}:
         entry["guard"] = _call("holds", **params)
-    update = update_of(flow, trigger)
+    update = update_of(program, trigger)
     actions: list[Any] = [*body.actions]
-    if update or update.begins or update.ends:
-        changed = {"clears": update.clears, "sets": update.sets}
-        actions.insert(0, _call("note", **changed, begins=update.begins, ends=update.ends))
+    if any(update):
+        actions.insert(0, _call("note", **update._asdict()))
     return entry | ({"actions": actions} if actions else {})
 
 
