@@ -42,6 +42,7 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
         ("turnfsm/testing", "*.py", "turnfsm/testing"),
         ("fsm", "**/*.py", "turnfsm/fsm"),
         ("runtime", "**/*.py", "turnfsm/runtime"),
+        ("fsm", "**/*.toml", "turnfsm/fsm"),
         ("specs", "*.yaml", "turnfsm/specs"),
         ("fsm/diagram/fonts", "*.otf", "turnfsm/fsm/diagram/fonts"),
         ("runtime/view/assets", "*", "turnfsm/runtime/view/assets"),

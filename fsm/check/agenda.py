@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Mapping
 from functools import lru_cache
 from math import inf
-from types import MappingProxyType
 
 import attrs
 
@@ -27,7 +26,6 @@ from .joint import Joint, Situation
 from .joint_rest import Spot, Unasked, longest_rest
 
 __all__ = [
-    "AGENDA",
     "ALONE",
     "JOINT",
     "REST",
@@ -50,26 +48,6 @@ JOINT = Bounds(utterances=2, calls=1, replies=2, disturbances=1)
 """The size of the world in which `check` explores turn and agenda together."""
 
 REST = "nothing_open_waits_at_rest"
-
-AGENDA: Mapping[str, str] = MappingProxyType(
-    {
-        "nothing_due_is_forgotten": "While the user is quiet and no reply is live, nothing waits "
-        "that the user must hear.",
-        "nothing_unheard_is_dropped": "Nothing leaves the agenda before the user has heard a part "
-        "of it.",
-        "no_claim_without_a_reply": "Every claim belongs to a live reply.",
-        "what_was_stopped_stays_stopped": "What the application has interrupted, or the user "
-        "after hearing a part of it, starts no reply by itself.",
-        "what_fails_is_not_retried_for_ever": "After two replies that have failed in the same way, "
-        "no further one is started for it.",
-        "an_utterance_is_answered_once": "No utterance is answered by two replies.",
-        "no_call_is_made_twice": "A model that believes its conversation makes no call twice.",
-        "a_result_is_delivered_once": "No result is delivered by two replies.",
-        REST: "While the user says nothing and no reply is live, a reply to what is open is "
-        "requested within the seconds of timers, whatever noises come.",
-    }
-)
-"""The properties of an agenda, with their meaning."""
 
 
 @attrs.frozen

@@ -12,9 +12,8 @@ from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path as Place
 from turnfsm.fsm.source import Source
 
-from .agenda import AGENDA
 from .space import StateSpace
-from .turn import PROPERTIES, missing
+from .turn import AGENDA, PROPERTIES, missing
 from .unheard import NO_SILENCE
 
 __all__ = [

@@ -13,6 +13,7 @@ __all__ = [
     "Alarm",
     "Arrival",
     "Bits",
+    "Change",
     "Edge",
     "Judge",
     "Move",
@@ -108,22 +109,28 @@ class Rule:
 
 
 @attrs.frozen
+class Change:
+    """The ghosts that a trigger or an action clears and sets, and those that suspend it."""
+
+    clears: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    suspended: tuple[str, ...] = ()
+
+
+@attrs.frozen
 class World:
     """What really happens, independent of the facts of the flow.
 
     Attributes:
         ghosts: The names of the checker's own facts, in the order of their bits.
-        events: For each trigger the ghosts that it clears and sets, and those that suspend it.
-        actions: For each action the ghosts that it clears and sets.
+        events, actions: For each trigger and action how it changes the ghosts.
         belongs: For each trigger the scope that it belongs to, whether or not the flow says so.
         begun: For each scope the ghost that is true while it is current.
     """
 
     ghosts: tuple[str, ...] = ()
-    events: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = attrs.field(
-        factory=dict
-    )
-    actions: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = attrs.field(factory=dict)
+    events: Mapping[str, Change] = attrs.field(factory=dict)
+    actions: Mapping[str, Change] = attrs.field(factory=dict)
     belongs: Mapping[str, str] = attrs.field(factory=dict)
     begun: Mapping[str, str] = attrs.field(factory=dict)
 

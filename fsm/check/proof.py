@@ -13,7 +13,7 @@ from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
 
 from .advice import event_advice, loop_advice, timer_advice
-from .agenda import AGENDA, REST, agenda_finding, explore_joint, explore_table
+from .agenda import REST, agenda_finding, explore_joint, explore_table
 from .cause import by_cause, placed
 from .claims import (
     declared,
@@ -33,7 +33,7 @@ from .restless import Wait
 from .shape import aside_facts, deadlocks, structure_findings
 from .space import StateSpace
 from .trace import Trace, trace
-from .turn import PROPERTIES, missing, turn_world
+from .turn import AGENDA, PROPERTIES, missing, turn_world
 from .turn_rules import turn_rules
 from .unheard import NO_SILENCE, rows_of, unheard, unheard_advice
 

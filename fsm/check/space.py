@@ -18,7 +18,7 @@ import attrs
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.machine import Program, Taken
 
-from .parts import Alarm, Arrival, Bits, Edge, Move, Rule, World, subsets
+from .parts import Alarm, Arrival, Bits, Change, Edge, Move, Rule, World, subsets
 
 __all__ = ["StateSpace", "what_it_does"]
 
@@ -89,7 +89,7 @@ class StateSpace:
         if scope is not None:
             read |= self.bits.scopes[scope] | self._begun(scope)
         if trigger in self.world.events:
-            read |= self._ghosts(self.world.events[trigger][2])
+            read |= self._ghosts(self.world.events[trigger].suspended)
         return read & ~self.bits.host_facts
 
     def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
@@ -215,8 +215,8 @@ class StateSpace:
 
     def effect_of(self, action: str) -> int:
         """The ghosts that an action can change."""
-        clears, sets = self.world.actions.get(action, ((), ()))
-        return self._ghosts(clears) | self._ghosts(sets)
+        change = self.world.actions.get(action, Change())
+        return self._ghosts((*change.clears, *change.sets))
 
     def commit(self, state: str, taken: Taken) -> tuple[int, int]:
         """The effect of a row on the state, the facts that matter and the current scopes."""
@@ -240,13 +240,13 @@ class StateSpace:
         body = self.flow.triggers.get(move.trigger)
         happens = move.taken is not None or (body is not None and body.kind == "event")
         if move.trigger in self.world.events and move.arrives != "stale" and happens:
-            clears, sets, suspended = self.world.events[move.trigger]
-            if not node & self._ghosts(suspended):
-                yield self._ghosts(clears), self._ghosts(sets)
+            change = self.world.events[move.trigger]
+            if not node & self._ghosts(change.suspended):
+                yield self._ghosts(change.clears), self._ghosts(change.sets)
         for action in move.actions:
             if action in self.world.actions:
-                clears, sets = self.world.actions[action]
-                yield self._ghosts(clears), self._ghosts(sets)
+                change = self.world.actions[action]
+                yield self._ghosts(change.clears), self._ghosts(change.sets)
 
     def _ghosts(self, names: Iterable[str]) -> int:
         mask = 0

@@ -7,13 +7,20 @@ but a different value is found as well.
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
 import attrs
+import cattrs
 
 from turnfsm.fsm.flow import Flow
 
-from .parts import World
+from .parts import Change, World
 
 __all__ = [
+    "AGENDA",
     "COMMON",
     "CONFIRMING",
     "HARMLESS",
@@ -26,86 +33,12 @@ __all__ = [
     "turn_world",
 ]
 
-_STEP = (
-    "start_playout",
-    "playout_started",
-    "playout_finished",
-    "step_progressed",
-    "output_held",
-    "output_paused",
-    "output_released",
-    "step_interrupted",
-    "step_finished",
-    "interruptions_disallowed",
-)
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _WORLD = World(
-    ghosts=(
-        "user_speaking",
-        "step_running",
-        "playout_started",  # audio of this step was played
-        "output_held",
-        "tools_running",
-        "result_uncommitted",
-        "turn_open",
-        "turn_deferred",  # a committed turn was refused and waits
-        "reply_due",  # the results of the turn's calls have arrived, and their step has not begun
-        "heard",  # audio is playing
-        "step_stopped",  # this step was interrupted, and must not play any more
-        "paused",  # the output is paused until it is resumed
-        "stopped",  # it was paused in the middle of playout
-        "first_sound_ended",  # since the output was held back, a sound of the user has ended
-        "unreleased",  # a call blocks, and its release was not requested
-        "answered",  # the reply to the committed turn was requested
-    ),
-    # trigger: (clears, sets, suspended by)
-    events={
-        "user_started_speaking": ((), ("user_speaking",), ()),
-        "user_stopped_speaking": (("user_speaking",), ("first_sound_ended",), ()),
-        "step_started": (
-            ("playout_started", "output_held", "reply_due", "heard", "step_stopped", "stopped"),
-            ("step_running",),
-            (),
-        ),
-        "step_finished": (
-            ("step_running", "playout_started", "output_held", "heard", "step_stopped", "stopped"),
-            (),
-            (),
-        ),
-        "playout_started": ((), ("playout_started", "heard"), ("step_stopped", "stopped")),
-        "playout_finished": (("heard", "stopped"), (), ()),
-        "step_interrupted": (("heard",), ("step_stopped",), ()),
-        "output_held": (("first_sound_ended",), ("output_held",), ()),
-        "output_paused": (("first_sound_ended",), (), ()),
-        "output_released": (("output_held",), (), ()),
-        "tool_started": ((), ("tools_running", "unreleased"), ()),
-        "tools_drained": (("tools_running", "unreleased"), ("reply_due",), ()),
-        "tools_released": (("tools_running", "unreleased", "reply_due"), (), ()),
-        "tool_ended": ((), ("result_uncommitted",), ()),
-        "results_committed": (("result_uncommitted",), (), ()),
-        "turn_committed": (
-            ("tools_running", "reply_due", "turn_deferred", "answered"),
-            ("turn_open",),
-            (),
-        ),
-        "turn_deferred": ((), ("turn_deferred",), ()),
-        "reply_requested": (("turn_open",), (), ()),
-        "turn_dropped": (("turn_open",), (), ()),
-    },
-    actions={
-        "pause_output": (("heard",), ("paused", "stopped")),
-        "hold_output": ((), ("paused",)),
-        "resume_output": (("paused", "stopped"), ("heard",)),
-        "release_output": (("paused", "stopped"), ()),
-        "abandon_step": (
-            ("step_running", "playout_started", "output_held", "heard", "step_stopped", "stopped"),
-            (),
-        ),
-        "interrupt_speech": (("heard",), ("step_stopped",)),
-        "force_interrupt": (("heard",), ("step_stopped",)),
-        "release_tools": (("unreleased",), ()),
-        "answer_turn": ((), ("answered",)),
-    },
-    belongs=dict.fromkeys(_STEP, "step"),
+    ghosts=tuple(_DATA["ghosts"]),
+    events=cattrs.structure(_DATA["events"], dict[str, Change]),
+    actions=cattrs.structure(_DATA["actions"], dict[str, Change]),
+    belongs=dict.fromkeys(_DATA["of_step"], "step"),
     begun={"step": "step_running"},
 )
 TRUE_FACTS = _WORLD.ghosts[:9]
@@ -141,74 +74,15 @@ class Builtin:
         triggers, states: The names that it needs in a flow.
     """
 
-    name: str
     means: str
     triggers: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
 
 
-PROPERTIES: dict[str, Builtin] = {
-    p.name: p
-    for p in (
-        Builtin(
-            "no_speculation_while_a_tool_runs",
-            "No preemptive reply is started while a tool call of the turn runs.",
-            ("tool_started", "tools_drained", "tools_released", "turn_committed"),
-        ),
-        Builtin(
-            "no_resume_of_a_silent_step",
-            "The output is resumed, and the state is paused, only if audio of this step was heard.",
-            ("step_started", "step_finished", "playout_started"),
-        ),
-        Builtin(
-            "no_request_before_the_results",
-            "The LLM is not asked while a tool result, or the heard part of an interrupted reply, "
-            "is not in the conversation; nor preemptively, while an earlier user message is not.",
-            ("tool_ended", "results_committed"),
-        ),
-        Builtin(
-            "every_call_ends_once",
-            "A tool call that blocks the turn ends or is released, whatever happens.",
-            ("tool_started", "tools_drained", "tools_released"),
-            ("listening", "tool_running"),
-        ),
-        Builtin(
-            "an_interruption_settles",
-            "After an interruption the floor is free within settle, whatever events come.",
-            states=("listening", "interrupted"),
-        ),
-        Builtin(
-            "no_dead_floor",
-            "Unless a step continues, timers lead from everywhere to listening, or a timer keeps "
-            "reporting the true cause of the wait; if all limits are set, they lead to listening. "
-            "A reply that is ready or paused is heard, whatever noises come.",
-            states=("listening",),
-        ),
-        Builtin(
-            "one_reply_to_a_turn",
-            "The reply to a committed turn is requested once.",
-            ("turn_committed", "reply_requested", "turn_dropped"),
-        ),
-        Builtin(
-            "every_turn_is_accounted_for",
-            "A committed turn gets a reply or is dropped. If none comes, this is reported; if "
-            "`turn_overdue` is set, the turn is dropped then.",
-            ("turn_committed", "reply_requested", "turn_dropped"),
-            ("listening",),
-        ),
-        Builtin(
-            "no_playout_over_the_user",
-            "Playout does not start while the user speaks, unless it is uninterruptible.",
-            ("user_started_speaking", "user_stopped_speaking", "step_started", "playout_started"),
-        ),
-        Builtin(
-            "the_agent_state_is_true",
-            "The state is speaking if and only if audio is heard; the other states are true, too.",
-            ("step_started", "step_finished", "playout_started", "playout_finished"),
-            ("listening", "thinking", "tool_running", "speaking", "interrupted"),
-        ),
-    )
-}
+PROPERTIES = cattrs.structure(_DATA["properties"], dict[str, Builtin])
+
+AGENDA: Mapping[str, str] = MappingProxyType(_DATA["agenda"])
+"""The properties of an agenda, with their meaning."""
 
 
 def turn_world(flow: Flow) -> World:
@@ -222,13 +96,13 @@ def turn_world(flow: Flow) -> World:
 
 def _with_requests(world: World) -> World:
     """A world that knows, too, whether a reply was requested and its step has not started."""
-    cleared = {
-        name: ((*world.events[name][0], REQUESTED), *world.events[name][1:])
+    changes = {
+        name: attrs.evolve(world.events[name], clears=(*world.events[name].clears, REQUESTED))
         for name in ("step_started", "turn_committed", "turn_dropped")
     }
-    clears, sets, suspends = world.events["reply_requested"]
-    requests = {"reply_requested": (clears, (*sets, REQUESTED), suspends)}
-    events = {**world.events, **cleared, **requests}
+    requested = world.events["reply_requested"]
+    changes["reply_requested"] = attrs.evolve(requested, sets=(*requested.sets, REQUESTED))
+    events = {**world.events, **changes}
     return attrs.evolve(world, ghosts=(*world.ghosts, REQUESTED), events=events)
 
 

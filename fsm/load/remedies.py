@@ -3,168 +3,35 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm.errors import quoted
 
-__all__ = ["MOVED", "SYNONYMS", "VALUES", "mismatch_remedy"]
+__all__ = ["MOVED", "key_meant", "mismatch_remedy", "value_meant"]
 
 
-def _words(table: Mapping[str, str]) -> dict[str, str]:
-    return {word: key for key, words in table.items() for word in words.split()}
+@cache
+def _synonyms() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("synonyms.toml").read_text(encoding="utf-8"))
 
 
-_IS = "description doc label title comment summary means"
+def key_meant(kind: str, word: str) -> str | None:
+    """The key of a class for which people write this word."""
+    return _meant(_synonyms()["keys"].get(kind, {}), word)
 
-_TABLES: Mapping[str, Mapping[str, str]] = {
-    "FlowFile": {
-        "flow": "name id machine",
-        "initial": "start start_state initial_state",
-        "states": "nodes",
-        "events": "triggers inputs signals observations",
-        "requests": "asks questions",
-        "groups": "superstates supers parents",
-        "facts": "guards variables vars context conditions",
-        "timers": "timeouts delays after",
-        "actions": "effects outputs",
-        "properties": "invariants never always leads_to",
-        "fillers": "filler holding_phrases",
-        "pace": "speed tempo patience urgency",
-        "silence": "reprompts no_input idle",
-        "backchannels": "backchannel back_channel mhm uh_huh murmur listening_sounds",
-        "monologue": "max_speech speech_limit max_monologue",
-        "hold": "on_hold holding park wait",
-        "not_heard": "unheard deaf unrecognised unrecognized no_match not_understood",
-        "button": "push_to_talk ptt talk_button",
-        "extends": "base inherits inherit include",
-        "migrates": "migrate migration migrations renamed renames replaces continues",
-        "is": _IS,
-    },
-    "WrittenState": {
-        "in": "group groups parent inherits within",
-        "on": "transitions events requests handlers triggers",
-        "after": "timeout timeouts timers delays",
-        "refuses": "rejects forbids denies",
-        "ignores": "ignore drops discards",
-        "final": "end terminal",
-        "is": _IS,
-    },
-    "Transition": {
-        "dest": "to target goto next destination state",
-        "conditions": "when guard guards if cond requires",
-        "unless": "not except",
-        "actions": "do run effect effects then",
-    },
-    "Group": {
-        "on": "transitions events requests handlers triggers",
-        "after": "timeout timeouts timers delays",
-        "refuses": "rejects forbids denies",
-        "ignores": "ignore drops discards",
-        "is": _IS,
-    },
-    "Trigger": {"of": "scope fence", "rpc": "method rpc_method call", "is": _IS},
-    "Fact": {
-        "set_by": "set sets true_by on",
-        "cleared_by": "cleared clear clears reset_by unset_by false_by off",
-        "tools": "tool calls",
-        "is": _IS,
-    },
-    "Action": {
-        "owner": "scope of",
-        "done": "then on_done",
-        "failed": "error on_error",
-        "say": "text speak says",
-        "audio": "sound file wav play",
-        "interruptible": "allow_interruptions interruptable",
-        "is": _IS,
-    },
-    "Filler": {
-        "after": "delay seconds wait timeout",
-        "say": "text speak says",
-        "audio": "sound file wav play",
-        "in": "state states while when during",
-        "tools": "tool calls for",
-        "interruptible": "allow_interruptions interruptable",
-    },
-    "Backchannels": {
-        "after": "delay seconds every wait",
-        "say": "text speak says",
-        "audio": "sound file wav play",
-        "pause": "silence min_silence gap",
-        "in": "state states while when during",
-    },
-    "Monologue": {"after": "limit at_most max seconds", "say": "text speak says then"},
-    "Hold": {
-        "then": "over at_last after_limit",
-        "say": "text speak says",
-        "limit": "after at_most max seconds timeout",
-        "also": "phrases words",
-        "until": "back resume ends",
-    },
-    "Button": {
-        "press": "start down begin",
-        "release": "end up commit",
-        "cancel": "clear discard abort",
-    },
-    "NotHeard": {"say": "text speak says", "no_audio": "audio microphone muted deaf"},
-    "Confirm": {
-        "say": "text ask question prompt",
-        "when": "if conditions only_if arguments",
-        "yes": "phrases words accept also",
-        "otherwise": "else then on_timeout no",
-    },
-    "Correction": {"same": "arguments about key by when"},
-    "Condition": {
-        "above": "over gt more_than min",
-        "below": "under lt less_than max",
-        "is": "equals eq in one_of value",
-    },
-    "Assurance": {
-        "after": "delay seconds at_most max timeout limit",
-        "say": "text speak says",
-        "give_up": "sorry apology then giveup",
-    },
-    "Reprompt": {
-        "after": "delay seconds wait timeout",
-        "say": "text speak says ask",
-        "hang_up": "hangup close end goodbye",
-    },
-    "Expectation": {
-        "kind": "type format what",
-        "length": "len size count digits",
-        "at_least": "min minimum min_length minLength",
-        "at_most": "max maximum max_length maxLength",
-        "pattern": "regex regexp",
-        "wait": "timeout seconds patience",
-    },
-    "Migrates": {"flow": "flows name names from", "tools": "tool calls"},
-    "Scope": {"begins": "starts start begin by", "ends": "stops stop end"},
-    "Never": {"when": "conditions while if", "because": "why reason"},
-    "Always": {"when": "conditions holds then facts", "because": "why reason"},
-    "LeadsTo": {"from": "source", "to": "dest", "within": "timer in", "because": "why"},
-}
 
-VALUES = _words(
-    {
-        "digits": "number int integer numbers pin",
-        "phone": "telephone tel mobile",
-        "email": "mail e-mail",
-        "amount": "money currency price",
-        "yes_no": "bool boolean yesno confirm",
-        "pattern": "regex regexp",
-        "open": "text string any none",
-        "brisk": "fast quick short",
-        "calm": "slow patient long",
-        "cancel": "abort stop kill",
-        "detach": "background continue",
-        "hold": "block protect uninterruptible",
-    }
-)
-"""Values that people write where only some are allowed, and what they mean there."""
+def value_meant(word: str) -> str | None:
+    """The value for which people write this word."""
+    return _meant(_synonyms()["values"], word)
 
-SYNONYMS = {kind: _words(table) for kind, table in _TABLES.items()}
-"""Class of the flow to the names that people write there, and the keys that they mean."""
+
+def _meant(table: Mapping[str, str], word: str) -> str | None:
+    return next((name for name, words in table.items() if word.casefold() in words.split()), None)
+
 
 _ANEW = "remove it: the next worker begins in the initial state, with all facts false"
 

@@ -29,7 +29,7 @@ from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 
 from .meant import as_entry, as_field, belongs, missing
-from .remedies import MOVED, SYNONYMS, VALUES, mismatch_remedy
+from .remedies import MOVED, key_meant, mismatch_remedy, value_meant
 from .written import ONE_OR_MORE, SHORT
 
 __all__ = ["structure_as"]
@@ -141,8 +141,8 @@ def _literal(value: Any, kind: Any) -> Any:
     values = get_args(kind)
     if value not in values:
         meant = closest(value, values) if isinstance(value, str) else None
-        if not meant and isinstance(value, str) and VALUES.get(value.casefold()) in values:
-            meant = VALUES[value.casefold()]
+        if not meant and isinstance(value, str) and value_meant(value) in values:
+            meant = value_meant(value)
         meant = f"did you mean {meant!r}?" if meant else ""
         if len(values) == 1:
             meant = f"write {values[0]!r}"
@@ -290,8 +290,7 @@ def _known(kind: type) -> list[str]:
 
 
 def _meant(key: str, kind: type) -> str | None:
-    synonym = SYNONYMS.get(kind.__name__, {}).get(key.casefold())
-    return synonym or closest(key, _known(kind))
+    return key_meant(kind.__name__, key) or closest(key, _known(kind))
 
 
 def _keyless(key: str) -> str:

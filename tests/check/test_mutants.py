@@ -10,12 +10,11 @@ from proved import TURN, flow_of
 
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.agenda.settlement import FATES
-from turnfsm.fsm.check.agenda import AGENDA
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.equal import Twin
 from turnfsm.fsm.check.mutate import mutants
 from turnfsm.fsm.check.score import score
-from turnfsm.fsm.check.turn import PROPERTIES
+from turnfsm.fsm.check.turn import AGENDA, PROPERTIES
 from turnfsm.fsm.codes import PROOF_CODES
 from turnfsm.fsm.load.loader import shipped_flows
 
