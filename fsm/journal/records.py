@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ import attrs
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import NEVER
-from turnfsm.fsm.verdicts import Taken, Verdict
+from turnfsm.fsm.verdicts import Refused, Taken, Verdict
 
 __all__ = ["VERSION", "Entry", "Header", "Journal", "JournalError", "Note", "Record", "Snapshot"]
 
@@ -45,6 +45,17 @@ class Entry:
     verdict: Verdict
     cause: int | None
     data: Mapping[str, Any]
+
+    def refused(self, timers: Container[str]) -> bool:
+        """Whether it was refused. A timer whose guard does not hold stays due, and an ignored event
+        is of no use in that state: neither is refused.
+
+        Args:
+            timers: The names of the flow's timers.
+        """
+        verdict = self.verdict
+        refused = isinstance(verdict, Refused) and verdict.reason != "ignores"
+        return refused and self.trigger not in timers
 
     def to_json(self) -> dict[str, Any]:
         """The entry as a JSON object."""

@@ -101,7 +101,7 @@ class Follower:
 
     def _entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         verdict = entry.verdict
-        if not verdict and self._counts(verdict):
+        if isinstance(verdict, Refused) and entry.refused(self._timers):
             out.append(Refusal(now, entry.trigger, verdict.state, verdict.why))
         if "report_limit" in verdict.actions:
             out.append(LimitReached(now, entry.trigger))
@@ -110,9 +110,6 @@ class Follower:
         if verdict.dest != self._state:
             out.append(StateDuration(self._since, self._state, now - self._since))
             self._state, self._since = verdict.dest, now
-
-    def _counts(self, refused: Refused) -> bool:
-        return refused.reason != "ignores" and refused.trigger not in self._timers
 
     def _complete(self, values: list[Value]) -> list[Value]:
         """Add the silences, and the parts of the responses."""

@@ -6,14 +6,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
-    from turnfsm.fsm.journal import Record
+    from turnfsm.fsm.journal import Header, Record
 
 __all__ = ["log"]
 
@@ -30,76 +30,44 @@ def log(
     ] = False,
 ) -> None:
     """Print a journal: one line for each trigger and each note."""
-    from turnfsm.fsm import TurnfsmError
-
-    try:
-        file = journal.open("rb")
-    except OSError as exc:
-        why = (exc.strerror or str(exc)).lower()
-        raise TurnfsmError(f"{journal}: {why}; name a journal that can be read") from None
-    with file:
-        try:
-            for record in _records(file, str(journal), follow):
-                if not refused or _was_refused(record):
-                    print(printable(_line(record)))
-                    if _nobody_reads():
-                        return
-        except KeyboardInterrupt:
-            return
-
-
-def _records(file: IO[bytes], name: str, follow: bool) -> Iterator[Record]:
-    from turnfsm.fsm.journal import JournalError, JournalReader
-
-    reader, rest = JournalReader(name), b""
-    while True:
-        try:
-            line = file.readline()
-        except OSError as exc:
-            why = (exc.strerror or str(exc)).lower()
-            raise JournalError(f"{name}: {why}; name a journal that can be read") from None
-        rest += line
-        if line.endswith(b"\n"):
-            record, rest = reader.line(rest), b""
-            if record is not None:
-                yield record
-        elif not line and follow:
-            sys.stdout.flush()
-            if _nobody_reads():
-                return
-            time.sleep(_EVERY)
-        elif not line:
-            break
-    yield from _last(reader, rest, name)
-
-
-def _last(reader: object, rest: bytes, name: str) -> Iterator[Record]:
-    """The incomplete last line of a file."""
-    from turnfsm.fsm.journal import JournalError, JournalReader
-
-    assert isinstance(reader, JournalReader)
-    if rest.strip():
-        try:
-            record = reader.line(rest)
-        except JournalError:
-            if reader.header is None:
-                raise
-            warning = f"{name}: the last record was cut off ({len(rest)} bytes); it is left out"
-            print(warning, file=sys.stderr)
-            return
-        if record is not None:
-            yield record
-    if reader.header is None:
-        raise JournalError(f"{name}: empty; name a journal (JSON lines)")
-
-
-def _was_refused(record: Record) -> bool:
-    from turnfsm.fsm import Refused
     from turnfsm.fsm.journal import Entry
 
-    if not isinstance(record, Entry) or not isinstance(record.verdict, Refused):
-        return False
-    return record.verdict.reason != "ignores"
+    try:
+        for header, record in _followed(journal) if follow else _whole(journal):
+            if not refused or (isinstance(record, Entry) and record.refused(header.timers)):
+                print(printable(_line(record)))
+                if _nobody_reads():
+                    return
+    except KeyboardInterrupt:
+        return
+
+
+def _whole(journal: Path) -> Iterator[tuple[Header, Record]]:
+    from turnfsm.fsm.journal import read_journal
+
+    read = read_journal(journal)
+    return ((read.header, record) for record in read.records)
+
+
+def _followed(journal: Path) -> Iterator[tuple[Header, Record]]:
+    from turnfsm.fsm.journal import JournalError, JournalReader
+
+    reader, rest = JournalReader(str(journal)), b""
+    try:
+        with journal.open("rb") as file:
+            while not _nobody_reads():
+                line = file.readline()
+                rest += line
+                if line.endswith(b"\n"):
+                    record, rest = reader.line(rest), b""
+                    if reader.header is not None and record is not None:
+                        yield reader.header, record
+                elif not line:
+                    sys.stdout.flush()
+                    time.sleep(_EVERY)
+    except OSError as exc:
+        why = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{journal}: {why}; name a journal that can be read") from None
 
 
 def _line(record: Record) -> str:

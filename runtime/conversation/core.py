@@ -80,5 +80,11 @@ class Core:
         return self.turn.post(trigger, of, **data)
 
     def offer(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict | None:
-        """Post a trigger that only some flows have. None if this flow lacks it."""
-        return self.post(trigger, of, **data) if trigger in self.turn.flow.triggers else None
+        """Post a trigger that only some flows have. None if this flow lacks it, or does not take it
+        now, as an ordinary turn is no request to wait."""
+        triggers = self.turn.flow.triggers
+        if trigger not in triggers:
+            return None
+        if triggers[trigger].kind == "request" and not self.turn.ask(trigger, of):
+            return None
+        return self.post(trigger, of, **data)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Protocol
 
-from turnfsm.fsm import Program, Refused, Verdict
+from turnfsm.fsm import Program, Verdict
 from turnfsm.fsm.journal import Entry, Header, Journal, Note, Snapshot
 from turnfsm.fsm.machine import Configuration
 
@@ -239,9 +239,8 @@ class LiveJournal:
 
     @property
     def refusals(self) -> Iterator[Entry]:
-        """The refused triggers. A timer whose guard does not hold is not among them."""
-        refused = (entry for entry in self if isinstance(entry.verdict, Refused))
-        return (entry for entry in refused if entry.verdict.trigger not in self.program.flow.timers)
+        """The refused triggers, as `Entry.refused`."""
+        return (entry for entry in self if entry.refused(self.program.flow.timers))
 
     def close(self) -> None:
         """Close the sinks."""

@@ -109,11 +109,26 @@ def test_a_file_that_is_no_journal_is_reported_in_one_line(
     assert "name a journal that can be read" in capsys.readouterr().err
 
 
-def test_a_cut_end_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_timer_that_stays_due_is_no_refusal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor is an event that a state ignores."""
+    file = tmp_path / "a.jsonl"
+    header = HEADER.replace("}", ', "timers": {"noise_limit": 4.0}}')
+    guard = {"verdict": "refused", "reason": "guard", "why": "user_speaking"}
+    ignored = {**guard, "reason": "ignores"}
+    text = entry(1, "noise_limit", **guard) + entry(2, "tool_ended", **ignored)
+    file.write_text(header + text + entry(3, "reply", **guard))
+    assert run(str(file), "--refused") == 0
+    assert capsys.readouterr().out.split()[1:3] == ["reply", "refused"]
+
+
+def test_a_cut_end_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     """What is whole is printed."""
     file = tmp_path / "a.jsonl"
     file.write_text(HEADER + entry(1, "reply") + entry(2, "reply")[:-30])
     assert run(str(file)) == 0
-    captured = capsys.readouterr()
-    assert captured.out.count("\n") == 1
-    assert "the last record was cut off" in captured.err
+    assert capsys.readouterr().out.count("\n") == 1
+    assert "the last record was cut off" in caplog.text

@@ -239,3 +239,19 @@ def test_results_are_delivered_after_words_without_an_answer_have_cut_them_off(
     )
     outcome = stage.run(30.0)
     assert said(outcome)[-1] == told, outcome.timeline()
+
+
+def test_an_ordinary_turn_is_no_refusal() -> None:
+    """It is no request to wait, no yes, and no acknowledgement; the session only looks whether it
+    is one, which `journal.refusals` does not list."""
+    flow = flow_of(extends="overlap", more="tools: {confirm: {search: {say: Shall I?}}}\n")
+    stage = Stage(
+        partial(TurnSession, flow=flow, proof="off"),
+        user=ScriptedUser().says("trains please", at=1.0),
+        llm=ScriptedLLM({"trains": STORY}),
+        tools=[search],
+    )
+    stage.run(12.0)
+    session: Any = stage.session
+    assert [str(entry.verdict) for entry in session.turn.journal.refusals] == []
+    assert {"hold_turn", "yes_said", "ignore_turn"} <= {*flow.triggers}
