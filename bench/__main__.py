@@ -18,44 +18,36 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .docs import DOCS, write_table
 from .engines import ENGINES
+from .frame import Frame
 from .measure import measure
 from .report import CALLS, TABLES, goals_text, versions
 
 
 def main() -> None:
     """Measure, print the tables, and write them on request."""
-    options = _parser().parse_args()
+    frame = Frame(
+        str(__doc__),
+        "performance.md",
+        part={"flag": "part", "nargs": "?", "default": "engines", "choices": [*PARTS, "docs"]},
+        rounds={"type": int, "default": 15},
+        real={"type": int, "default": 3, "help": "rounds of calls in real time"},
+        json={"metavar": "FILE", "help": "write the figures to FILE, too"},
+    )
+    options = frame.options
     everything = options.part == "docs"
-    parts = list(PARTS) if everything else [options.part]
+    options.docs |= everything
     figures: dict[str, Any] = {"versions": versions()}
-    tables = {}
-    for part in parts:
+    for part in PARTS if everything else [options.part]:
         figures[part] = PARTS[part](options)
-        tables[part] = TABLES[part](figures[part])
-        print(tables[part])
+        text = TABLES[part](figures[part])
+        print(text)
+        frame.write(part, text)
     if everything:
-        tables["versions"] = "\n".join(f"- {n} {v}" for n, v in figures["versions"].items())
-        tables["goals"] = goals_text(figures)
-    if options.docs or everything:
-        for part, text in tables.items():
-            write_table(DOCS / "performance.md", part, text)
+        frame.write("versions", "\n".join(f"- {n} {v}" for n, v in figures["versions"].items()))
+        frame.write("goals", goals_text(figures))
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-
-
-def _parser() -> argparse.ArgumentParser:
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m bench", description=__doc__, formatter_class=how
-    )
-    parser.add_argument("part", nargs="?", default="engines", choices=[*PARTS, "docs"])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--docs", action="store_true", help="write the table into the docs")
-    parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")
-    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
-    return parser
 
 
 def _engines(options: argparse.Namespace) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.stack import AudioStack
 from turnfsm.runtime.livekit.session import TurnSession
 
-from .docs import DOCS
+from .frame import DOCS
 from .interim_stt import InterimSTT
 
 __all__ = ["main"]

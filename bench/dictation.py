@@ -9,7 +9,6 @@ Each answer is a conversation in virtual time. The STT gives interim transcripts
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,12 +16,13 @@ from typing import Any, Literal
 
 import attrs
 from livekit.agents import AgentSession
-from livekit.agents import __version__ as LIVEKIT
 
 from turnfsm.livekit import TurnSession
-from turnfsm.testing import Outcome, ScriptedLLM, ScriptedUser, ScriptedVAD, Stage
+from turnfsm.testing import Outcome, ScriptedLLM, ScriptedUser, ScriptedVAD, Stage, Utterance
 
-from .docs import DOCS, write_table
+from .frame import Frame, quantile
+from .frame import table as markdown
+from .heard import replay
 
 __all__ = [
     "KINDS",
@@ -30,7 +30,6 @@ __all__ = [
     "SESSIONS",
     "WAIT",
     "Drawn",
-    "Group",
     "Seen",
     "draw",
     "main",
@@ -58,25 +57,6 @@ SESSIONS: Mapping[str, Callable[..., AgentSession[Any]]] = {
 
 
 @attrs.frozen
-class Group:
-    """Speech without a pause.
-
-    Attributes:
-        words: The words.
-        at: Seconds from the start of the conversation.
-        lasts: Seconds.
-        interims: Interim transcripts: seconds from its start, and the text so far.
-        stt_delay: Seconds from its end to the final transcript.
-    """
-
-    words: str
-    at: float
-    lasts: float
-    interims: tuple[tuple[float, str], ...]
-    stt_delay: float
-
-
-@attrs.frozen
 class Drawn:
     """One answer to a question.
 
@@ -86,12 +66,12 @@ class Drawn:
     """
 
     kind: Kind
-    groups: tuple[Group, ...]
+    groups: tuple[Utterance, ...]
 
     @property
     def end(self) -> float:
         """When the last word ends."""
-        return self.groups[-1].at + self.groups[-1].lasts
+        return self.groups[-1].end
 
 
 @attrs.frozen
@@ -138,7 +118,7 @@ def _said(digits: list[str], dice: random.Random) -> str:
     return " ".join([*filler, *digits])
 
 
-def _groups(texts: list[str], dice: random.Random) -> tuple[Group, ...]:
+def _groups(texts: list[str], dice: random.Random) -> tuple[Utterance, ...]:
     made, at = [], 1.0
     for text in texts:
         words = text.split()
@@ -147,7 +127,7 @@ def _groups(texts: list[str], dice: random.Random) -> tuple[Group, ...]:
         interims = tuple(
             (sum(each[: n + 1]) + lag, _shown(words[: n + 1], dice)) for n in range(len(words))
         )
-        made.append(Group(text, at, sum(each), interims, dice.uniform(0.2, 0.5)))
+        made.append(Utterance(at, sum(each), text, dice.uniform(0.2, 0.5), interims))
         at += sum(each) + dice.uniform(0.7, 2.0)
     return tuple(made)
 
@@ -160,18 +140,9 @@ def _shown(words: list[str], dice: random.Random) -> str:
 
 def play(name: str, drawn: Drawn) -> Seen:
     """Play one answer in virtual time on a session of this name."""
-    user = ScriptedUser()
-    for group in drawn.groups:
-        user.says(
-            group.words,
-            at=group.at,
-            duration=group.lasts,
-            stt_delay=group.stt_delay,
-            interims=group.interims,
-        )
     stage = Stage(
         SESSIONS[name],  # type: ignore[arg-type]
-        user=user,
+        user=replay(drawn.groups, ScriptedUser(), 0.0),
         llm=ScriptedLLM({}, otherwise=REPLY),
         vad=ScriptedVAD(min_silence=0.55),  # Silero's default
     )
@@ -217,43 +188,24 @@ that is cut off."""
 
 def table(seen: Mapping[str, Sequence[Seen]]) -> str:
     """The figures as Markdown."""
-    names = [f"`{name}`" for name in seen]
-    lines = [f"| | {' | '.join(names)} |", "| --- |" + " ---: |" * len(names)]
+    rows = []
     for name, kind, share in _ROWS:
-        cells = [
-            _cell([one for one in of if one.drawn.kind == kind], share) for of in seen.values()
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        of_kind = [[one for one in of if one.drawn.kind == kind] for of in seen.values()]
+        rows.append((name, *(_cell(of, share) for of in of_kind)))
+    return markdown(("", *(f"`{name}`" for name in seen)), rows)
 
 
 def _cell(seen: Sequence[Seen], share: float | None) -> str:
     if share is None:
         return f"{sum(one.cut_off for one in seen)} of {len(seen)}"
-    seconds = sorted(one.answered_after for one in seen if one.answered_after is not None)
-    return (
-        f"{seconds[min(len(seconds) - 1, int(share * len(seconds)))]:.2f} s" if seconds else "none"
-    )
+    seconds = quantile((one.answered_after for one in seen), share)
+    return "none" if seconds is None else f"{seconds:.2f} s"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write."""
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.dictation", description=__doc__, formatter_class=how
-    )
-    parser.add_argument("--seed", type=int, help="draw the same answers again")
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--docs", action="store_true", help="write docs/dictation.md")
-    options = parser.parse_args(arguments)
-    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}, {options.count} answers")
-    text = table(measure(seed, options.count))
-    print(text)
-    if options.docs:
-        command = f"`python -m bench.dictation --docs --seed {seed} --count {options.count}`"
-        text += f"\n\nWritten by {command}, with livekit-agents {LIVEKIT}."
-        write_table(DOCS / "dictation.md", "python -m bench.dictation", text)
+    frame = Frame(str(__doc__), "dictation.md", arguments, count=200)
+    frame.show(table(measure(frame.options.seed, frame.options.count)))
 
 
 if __name__ == "__main__":

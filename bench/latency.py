@@ -9,9 +9,7 @@ Each conversation is played on both sessions in virtual time; they hear the same
 
 from __future__ import annotations
 
-import argparse
 import os
-import random
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -19,11 +17,11 @@ from typing import Any, cast
 
 import attrs
 from livekit.agents import AgentSession
-from livekit.agents import __version__ as LIVEKIT
 
 from turnfsm.livekit import TurnSession
 
-from .docs import DOCS, write_table
+from .frame import Frame, quantile
+from .frame import table as markdown
 from .latency_calls import PROFILES, Sound, draw, names_of, play
 
 __all__ = ["LIMIT", "Answer", "compare", "later", "main", "table"]
@@ -81,63 +79,41 @@ def measure(profile: str, seed: int, count: int) -> list[Answer]:
 
 def table(answers: Mapping[str, Sequence[Answer]]) -> str:
     """The figures as Markdown. Cells with two have that of `AgentSession` first."""
-    lines = [
-        "| profile | answers | median | p95 | p99 | never heard | 0.3 s earlier | 0.3 s later | "
-        "latest |",
-        "| --- |" + " ---: |" * 8,
-    ]
+    head = ("profile", "answers", "median", "p95", "p99", "never heard")
+    rows = []
     for profile, of in answers.items():
         pairs = [one.later for one in of if one.later is not None]
-        cells = [
-            str(len(pairs)),
-            *(_seconds(of, share) for share in (0.5, 0.95, 0.99)),
-            f"{sum(one.stock is None for one in of)}, {sum(one.ours is None for one in of)}",
-            str(sum(pair < -LIMIT for pair in pairs)),
-            str(len(later(of))),
-            f"{max(pairs, default=0.0):.2f} s",
-        ]
-        lines.append(f"| {profile} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        never = f"{sum(one.stock is None for one in of)}, {sum(one.ours is None for one in of)}"
+        shares = (_seconds(of, share) for share in (0.5, 0.95, 0.99))
+        earlier = sum(pair < -LIMIT for pair in pairs)
+        latest = f"{max(pairs, default=0.0):.2f} s"
+        rows.append((profile, len(pairs), *shares, never, earlier, len(later(of)), latest))
+    return markdown((*head, "0.3 s earlier", "0.3 s later", "latest"), rows)
 
 
 def _seconds(answers: Sequence[Answer], share: float) -> str:
     sides = ((one.stock for one in answers), (one.ours for one in answers))
-    return ", ".join(_quantile([s for s in side if s is not None], share) for side in sides)
-
-
-def _quantile(seconds: list[float], share: float) -> str:
-    return f"{sorted(seconds)[int(share * len(seconds))]:.2f} s" if seconds else "none"
+    found = (quantile(side, share) for side in sides)
+    return ", ".join("none" if seconds is None else f"{seconds:.2f} s" for seconds in found)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write."""
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.latency", description=__doc__, formatter_class=how
-    )
-    parser.add_argument("--seed", type=int, help="draw the same conversations again")
-    parser.add_argument("--count", type=int, default=2000, help="sentences in each profile")
-    parser.add_argument("--profile", choices=PROFILES, action="append", help="only this one")
-    parser.add_argument("--docs", action="store_true", help="write docs/latency.md")
-    options = parser.parse_args(arguments)
+    one = {"choices": PROFILES, "action": "append", "help": "only this one"}
+    frame = Frame(str(__doc__), "latency.md", arguments, count=2000, profile=one)
+    options = frame.options
     if options.docs and options.profile:
-        parser.error("--docs writes all profiles; leave out --profile")
-    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}, {options.count} sentences in each profile")
+        frame.error("--docs writes all profiles; leave out --profile")
     answers: dict[str, list[Answer]] = {}
     for profile in options.profile or PROFILES:
-        found = measure(profile, seed, options.count)
+        found = measure(profile, options.seed, options.count)
         answers[profile] = [one for one in found if one.name.startswith("u")]
         if results := [one for one in found if one.name.startswith("r")]:
             answers[f"{profile}: results"] = results
-        for one in later(found):
-            what = f"{profile}, conversation {one.call}: {one.name}"
-            print(f"{what} {one.later:.2f} s later", flush=True)
-    print(table(answers))
-    if options.docs:
-        command = f"`python -m bench.latency --docs --seed {seed} --count {options.count}`"
-        text = f"{table(answers)}\n\nWritten by {command}, with livekit-agents {LIVEKIT}."
-        write_table(DOCS / "latency.md", "python -m bench.latency", text)
+        for answer in later(found):
+            what = f"{profile}, conversation {answer.call}: {answer.name}"
+            print(f"{what} {answer.later:.2f} s later", flush=True)
+    frame.show(table(answers))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ while the agent speaks for a minute, in virtual time.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import wave
 from collections.abc import Mapping, Sequence
@@ -19,12 +18,12 @@ from pathlib import Path
 
 import attrs
 import numpy as np
-from livekit.agents import __version__ as LIVEKIT
 
 from turnfsm.runtime.demo.speech import PCM, RATE, resample
 from turnfsm.testing import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage, Utterance
 
-from .docs import DOCS, write_table
+from .frame import Frame
+from .frame import table as markdown
 from .heard import Heard, replay, scripted_vad
 from .overlap_calls import ANSWER, ASKED, SESSIONS, STORY
 
@@ -98,24 +97,18 @@ def table(seen: Mapping[tuple[str, float], tuple[float, Mapping[str, Seen]]]) ->
     Args:
         seen: By noise and ratio: the seconds that the VAD took for speech, and the outcomes.
     """
-    heads = " | ".join(f"`{name}`" for name in SESSIONS)
-    lines = [
-        f"| noise | speech to noise | taken for speech | {heads} |",
-        "| --- | ---: | ---: |" + " ---: |" * len(SESSIONS),
-    ]
+    rows = []
     for noise in dict.fromkeys(noise for noise, _ in seen):
         ratios = [ratio for other, ratio in seen if other == noise]
+        spans = [(f"{ratio:g} dB", ratio) for ratio in ratios]
         if not any(seen[noise, ratio][0] for ratio in ratios):
-            span = f"{ratios[0]:g} to {ratios[-1]:g} dB"
-            lines.append(_line(noise, span, *seen[noise, ratios[-1]]))
-            continue
-        lines += [_line(noise, f"{ratio:g} dB", *seen[noise, ratio]) for ratio in ratios]
-    return "\n".join(lines)
-
-
-def _line(noise: str, ratio: str, voice: float, by_session: Mapping[str, Seen]) -> str:
-    cells = " | ".join(_cell(one) for one in by_session.values())
-    return f"| {noise} | {ratio} | {voice:.1f} s | {cells} |"
+            spans = [(f"{ratios[0]:g} to {ratios[-1]:g} dB", ratios[-1])]
+        for span, ratio in spans:
+            voice, by_session = seen[noise, ratio]
+            rows.append((noise, span, f"{voice:.1f} s", *map(_cell, by_session.values())))
+    *_, (_, last) = seen.values()
+    heads = (f"`{name}`" for name in last)
+    return markdown(("noise", "speech to noise", "taken for speech", *heads), rows)
 
 
 def _cell(one: Seen) -> str:
@@ -145,28 +138,17 @@ def _read(file: Path) -> PCM:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write."""
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.noise", description=__doc__, formatter_class=how
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--docs", action="store_true", help="write docs/overlap.md")
-    options = parser.parse_args(arguments)
-    files = sorted(options.folder.rglob("*.wav"))
+    frame = Frame(str(__doc__), "overlap.md", arguments, folder={"flag": "folder", "type": Path})
+    folder = frame.options.folder
+    files = sorted(folder.rglob("*.wav"))
     if not files:
-        raise SystemExit(f"{options.folder} has no WAV files; give the folder of the noises")
+        raise SystemExit(f"{folder} has no WAV files; give the folder of the noises")
     heard = asyncio.run(_hear(files))
     seen = {
         which: (sum(one.duration for one in sounds), play(sounds))
         for which, sounds in heard.items()
     }
-    text = table(seen)
-    print(text)
-    if options.docs:
-        text += (
-            f"\n\nWritten by `python -m bench.noise --docs FOLDER`, with livekit-agents {LIVEKIT}."
-        )
-        write_table(DOCS / "overlap.md", "python -m bench.noise", text)
+    frame.show(table(seen))
 
 
 if __name__ == "__main__":

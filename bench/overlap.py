@@ -11,19 +11,17 @@ bench/overlap.yaml over it. The STT gives interim transcripts, with the delay of
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
-from livekit.agents import __version__ as LIVEKIT
 
 from turnfsm.runtime.demo.speech import UserVoice
 from turnfsm.runtime.demo.tts import PiperVoice
 
-from .docs import DOCS, write_table
+from .frame import Frame, quantile
+from .frame import table as markdown
 from .heard import Heard
 from .overlap_calls import Drawn, Seen, draw, measure, spoken
 
@@ -78,11 +76,7 @@ def _share(
 def _quantile(
     of: Callable[[Seen], float | None], which: Callable[[Seen], bool], share: float
 ) -> Callable[[Sequence[Seen]], float | None]:
-    def value(seen: Sequence[Seen]) -> float | None:
-        values = sorted(v for one in seen if which(one) and (v := of(one)) is not None)
-        return values[min(len(values) - 1, int(share * len(values)))] if values else None
-
-    return value
+    return lambda seen: quantile((of(one) for one in seen if which(one)), share)
 
 
 def _leaves(one: Seen) -> bool:
@@ -135,13 +129,11 @@ FIGURES = (
 
 def table(seen: Mapping[str, Sequence[Seen]]) -> str:
     """The figures as Markdown."""
-    names = [f"`{name}`" for name in seen]
-    lines = [f"| | {' | '.join(names)} | goal |", "| --- |" + " ---: |" * (len(names) + 1)]
-    *_, ours = seen.values()
+    rows = []
     for figure in FIGURES:
-        cells = " | ".join(figure.text(figure.value(of)) for of in seen.values())
-        lines.append(f"| {figure.name} | {cells} | {figure.judged(figure.value(ours))} |")
-    return "\n".join(lines)
+        values = [figure.value(of) for of in seen.values()]
+        rows.append((figure.name, *map(figure.text, values), figure.judged(values[-1])))
+    return markdown(("", *(f"`{name}`" for name in seen), "goal"), rows)
 
 
 def missed(seen: Sequence[Seen]) -> str:
@@ -158,35 +150,21 @@ def missed(seen: Sequence[Seen]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write."""
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.overlap", description=__doc__, formatter_class=how
-    )
-    parser.add_argument("--seed", type=int, help="draw the same overlaps again")
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--audio", action="store_true", help="hear a synthetic voice")
-    parser.add_argument("--docs", action="store_true", help="write docs/overlap.md")
-    options = parser.parse_args(arguments)
-    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}, {options.count} overlaps")
-    drawn = draw(seed, options.count)
-    if options.audio:
-        drawn = asyncio.run(_spoken(seed, options.count))
-    seen = measure(drawn)
-    text, wrong = table(seen), missed(seen['flow="overlap"'])
-    print(text)
+    audio = {"action": "store_true", "help": "hear a synthetic voice"}
+    frame = Frame(str(__doc__), "overlap.md", arguments, count=400, audio=audio)
+    seed, count = frame.options.seed, frame.options.count
+    drawn = draw(seed, count)
+    seen = measure(asyncio.run(_spoken(seed, count)) if frame.options.audio else drawn)
+    wrong = missed(seen['flow="overlap"'])
+    frame.show(table(seen))
     print(wrong)
-    if options.docs:
-        page = DOCS / "overlap.md"
-        command = f"`python -m bench.overlap --docs --seed {seed} --count {options.count}`"
-        text += f"\n\nWritten by {command}, with livekit-agents {LIVEKIT}."
-        write_table(page, "python -m bench.overlap", text)
-        write_table(page, "wrong", wrong)
-        on = measure(drawn[: options.count // 4], can_pause=False)
-        write_table(page, "on an output that cannot pause", table(on))
-        heard = measure(asyncio.run(_spoken(seed, options.count // 2)))
-        write_table(page, "with real audio", table(heard))
-        write_table(page, "wrong with real audio", missed(heard['flow="overlap"']))
+    if frame.options.docs:
+        frame.write("wrong", wrong)
+        on = measure(drawn[: count // 4], can_pause=False)
+        frame.write("on an output that cannot pause", table(on))
+        heard = measure(asyncio.run(_spoken(seed, count // 2)))
+        frame.write("with real audio", table(heard))
+        frame.write("wrong with real audio", missed(heard['flow="overlap"']))
 
 
 async def _spoken(seed: int, count: int) -> list[Drawn]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
 from .engines import SESSION
+from .frame import table
 
-__all__ = ["CALLS", "TABLES", "goals", "goals_text", "table", "versions"]
+__all__ = ["CALLS", "TABLES", "goals", "goals_text", "versions"]
 
 
 Line = tuple[str, str, str, str]
@@ -52,23 +53,6 @@ def versions() -> dict[str, str]:
     machine."""
     measured = {name: version(name) for name in ("livekit-agents", "transitions")}
     return {"Python": platform.python_version()} | measured
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Markdown with aligned columns, so that a terminal can show it."""
-    lines = [[str(cell) for cell in line] for line in (head, *rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    texts = [
-        " | ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    ]
-    rule = " | ".join(
-        "-" * width if i == 0 else "-" * (width - 1) + ":" for i, width in enumerate(widths)
-    )
-    return "\n".join(f"| {text} |" for text in (texts[0], rule, *texts[1:])) + "\n"
 
 
 def _engines(figures: dict[str, Any]) -> str:

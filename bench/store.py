@@ -10,7 +10,6 @@ thread. A wait for the store is measured in wall time.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import tempfile
 import time
@@ -23,9 +22,8 @@ from typing import Any
 import attrs
 
 from bench.cycle import CYCLE, FLOW
-from bench.docs import DOCS, write_table
 from bench.engines import Host
-from bench.report import table
+from bench.frame import Frame, table
 from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.journal import Redactor
 from turnfsm.runtime.store.committer import Committer
@@ -107,7 +105,14 @@ def _together(costs: Sequence[Cost]) -> Cost:
 
 def main() -> None:
     """Measure, print, write."""
-    options = _parser().parse_args()
+    frame = Frame(
+        str(__doc__),
+        "store.md",
+        postgres={"metavar": "URL", "help": "measure this database, too"},
+        rounds={"type": int, "default": 5},
+        turns={"type": int, "default": 40, "help": "of a round"},
+    )
+    options = frame.options
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     addresses = {"SQLite": str(folder / "calls.db")}
     if options.postgres:
@@ -118,13 +123,10 @@ def main() -> None:
         if not rows:
             rows.append(_row("no store", without))
         rows.append(_row(name, kept))
-    text = table(
-        ("", "post, p50", "post, p99", "wait, p50", "wait, p99", f"a turn waits ({WAITS} times)"),
-        rows,
-    )
+    waits = ("wait, p50", "wait, p99", f"a turn waits ({WAITS} times)")
+    text = table(("", "post, p50", "post, p99", *waits), rows)
     print(text)
-    if options.docs:
-        write_table(DOCS / "store.md", "python -m bench.store", text)
+    frame.write(frame.name, text)
 
 
 def _row(name: str, cost: Cost) -> tuple[str, ...]:
@@ -133,18 +135,6 @@ def _row(name: str, cost: Cost) -> tuple[str, ...]:
         return name, *micro, "-", "-", "-"
     milli = [f"{cost.at('wait', p) * 1e3:.2f} ms" for p in (50, 99)]
     return name, *micro, *milli, f"{median(cost.wait) * WAITS * 1e3:.1f} ms"
-
-
-def _parser() -> argparse.ArgumentParser:
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.store", description=__doc__, formatter_class=how
-    )
-    parser.add_argument("--postgres", metavar="URL", help="measure this database, too")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--turns", type=int, default=40, help="of a round")
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/store.md")
-    return parser
 
 
 if __name__ == "__main__":

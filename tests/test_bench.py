@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import bench.__main__
+import bench.frame
 from bench.caller import SESSIONS
 from bench.cycle import Engine, Floor
-from bench.docs import DOCS, write_table
 from bench.engines import ENGINES
+from bench.frame import DOCS, write_table
 from bench.history import stall
 from bench.measure import agree, measure
 from bench.minute import TURNS, spoken
@@ -83,7 +84,7 @@ def test_all_tables_are_written_into_the_page(
 ) -> None:
     """The rest of the page stays, and the same figures write the same page."""
     figures = _figures(3.0)
-    monkeypatch.setattr(bench.__main__, "DOCS", tmp_path)
+    monkeypatch.setattr(bench.frame, "DOCS", tmp_path)
     for part in ("engines", "caller", "session"):
         monkeypatch.setitem(bench.__main__.PARTS, part, lambda _, part=part: figures[part])
     page = tmp_path / "performance.md"
@@ -102,7 +103,7 @@ def test_all_tables_are_written_into_the_page(
 def test_one_table_is_written_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (DOCS / "performance.md").read_text("utf-8")
     (tmp_path / "performance.md").write_text(before, "utf-8")
-    monkeypatch.setattr(bench.__main__, "DOCS", tmp_path)
+    monkeypatch.setattr(bench.frame, "DOCS", tmp_path)
     monkeypatch.setitem(bench.__main__.PARTS, "session", lambda _: _figures(4.0)["session"])
     monkeypatch.setattr("sys.argv", ["bench", "session", "--docs"])
     bench.__main__.main()

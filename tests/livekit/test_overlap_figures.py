@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import attrs
 import numpy as np
 import pytest
@@ -53,8 +55,8 @@ def test_an_interruption_is_right_if_the_agent_stops_and_has_the_words() -> None
 def test_a_goal_that_is_missed_is_said() -> None:
     right = Seen(MHM, 0.2, None, 0.25, False)
     wrong = Seen(MHM, 0.2, 1.0, None, True)
-    assert "100.0 % | >= 95.0 %, met" in table({"session": [right]})
-    assert "50.0 % | >= 95.0 %, **missed**" in table({"session": [right, wrong]})
+    assert re.search(r"100.0 % \| +>= 95.0 %, met", table({"session": [right]}))
+    assert re.search(r"50.0 % \| +>= 95.0 %, \*\*missed", table({"session": [right, wrong]}))
     assert missed([right, wrong]) == '- backchannel: "mhm"'
     assert len(table({"session": [right]}).splitlines()) == 2 + len(FIGURES)
 
@@ -102,7 +104,7 @@ def test_a_noise_that_no_vad_takes_for_speech_is_one_line() -> None:
         ("voices", 15.0): (0.0, {"session": calm}),
         ("voices", -5.0): (3.0, {"session": stopped}),
     }
-    assert noise_table(seen).splitlines()[2:] == [
+    assert re.sub(" +", " ", noise_table(seen)).splitlines()[2:] == [
         "| siren | 15 to -5 dB | 0.0 s | 0 (0.0 s) |",
         "| voices | 15 dB | 0.0 s | 0 (0.0 s) |",
         "| voices | -5 dB | 3.0 s | 1 (2.5 s), stops after 25 % |",

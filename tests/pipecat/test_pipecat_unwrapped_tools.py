@@ -166,7 +166,7 @@ def test_a_name_of_the_flow_that_resembles_a_function_gets_a_warning(
 
     flow = parsed("flow: f\nextends: turn\ntools: {by_name: {bok: hold}}\n")
     Stage(_model, {"book": Tool(1.0)}, flow=flow).play(script, seconds=1.0)
-    assert "the flow names the tool 'bok'" in caplog.text
+    assert "<flow>:3:19: no agent has the tool 'bok'; did you mean 'book'?" in caplog.text
     assert "did you mean 'book'" in caplog.text
 
 
