@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm import Machine, Verdict, load_flow
-from turnfsm.fsm.interop import FlowModel, to_transitions
+from turnfsm.fsm.interop.machine_out import FlowModel, to_transitions
 from turnfsm.runtime import Event, TurnRuntime
 
 from .cycle import FLOW, Engine, Floor

@@ -9,30 +9,26 @@ from typing import Literal
 import attrs
 
 from .agenda.settlement import Rules
+from .confirm import Confirm
+from .correction import Correction
+from .fields import Names, Texts
 from .flow_parts import (
     NEVER,
     Action,
     AgentState,
-    Condition,
-    Confirm,
-    Correction,
     Fact,
     Migrates,
-    Names,
     Policy,
     Scope,
     Seconds,
     State,
-    Texts,
     Tools,
     Transition,
     Trigger,
     Tuning,
     TurnDetection,
-    doc,
     fires_in_words,
     in_words,
-    yaml_name,
 )
 from .flow_properties import Always, LeadsTo, Never, Properties
 from .pace import Pace
@@ -45,7 +41,6 @@ __all__ = [
     "Action",
     "AgentState",
     "Always",
-    "Condition",
     "Confirm",
     "Correction",
     "Fact",
@@ -67,10 +62,8 @@ __all__ = [
     "Trigger",
     "Tuning",
     "TurnDetection",
-    "doc",
     "fires_in_words",
     "in_words",
-    "yaml_name",
 ]
 
 OUTAGE_TIMERS: Names = ("audio_limit", "transcript_limit")

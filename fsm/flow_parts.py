@@ -12,35 +12,28 @@ from typing import Literal, NewType
 
 import attrs
 
-from .confirm import Condition, Confirm
+from .confirm import Confirm
 from .correction import Correction
 from .expect.expectation import Expectation
-from .fields import Names, Texts, described, doc, loaded, yaml_name
+from .fields import Names, Texts, described, doc, loaded
 
 __all__ = [
     "NEVER",
     "Action",
     "AgentState",
-    "Condition",
-    "Confirm",
-    "Correction",
     "Fact",
     "Migrates",
-    "Names",
     "Policy",
     "Scope",
     "Seconds",
     "State",
-    "Texts",
     "Tools",
     "Transition",
     "Trigger",
     "Tuning",
     "TurnDetection",
-    "doc",
     "fires_in_words",
     "in_words",
-    "yaml_name",
 ]
 
 Policy = Literal["cancel", "detach", "finish", "hold"]
@@ -205,6 +198,16 @@ class Transition:
         "that are 'lasting'.",
         default=(),
     )
+
+    @property
+    def reads(self) -> Names:
+        """The facts that its guard reads."""
+        return (*self.conditions, *self.unless)
+
+    @property
+    def guard(self) -> str:
+        """Its guard as text: ``a, not b``."""
+        return ", ".join([*self.conditions, *(f"not {fact}" for fact in self.unless)])
 
 
 @attrs.frozen

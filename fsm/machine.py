@@ -11,13 +11,12 @@ from typing import Any
 from .errors import UnknownName
 from .flow import Flow
 from .program import SLOW_PATH, Configuration, Program, compile_flow
-from .verdicts import Reason, Refused, Taken, Verdict
+from .verdicts import Refused, Taken, Verdict
 
 __all__ = [
     "Configuration",
     "Machine",
     "Program",
-    "Reason",
     "Refused",
     "Taken",
     "Verdict",

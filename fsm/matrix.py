@@ -60,10 +60,7 @@ class Cell:
         """The cell as text, one line for each alternative."""
         if self.rows:
             return (*map(_line, self.rows), *(() if self.total else (f"else {self.otherwise}",)))
-        return (_MARKS.get(self.kind, self.kind),)
-
-
-_MARKS = {"unarmed": "-"}
+        return ("-" if self.kind == "unarmed" else self.kind,)
 
 
 @attrs.frozen
@@ -114,7 +111,7 @@ def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
     rows = tuple(row for row in flow.rows(state) if row.trigger == trigger)
     if rows:
         total = _total([row.transition for row in rows])
-        kind: Kind = "guarded" if any(_guard(row.transition) for row in rows) else "taken"
+        kind: Kind = "guarded" if any(row.transition.reads for row in rows) else "taken"
         event = trigger in flow.triggers and flow.triggers[trigger].kind == "event"
         return Cell(state, trigger, kind, rows, total, "facts only" if event else "refused")
     if machine.ask(trigger):
@@ -125,9 +122,9 @@ def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
 
 def _total(rows: Sequence[Transition]) -> bool:
     """Whether some row's guard always holds, checked by case distinction over the facts."""
-    if not rows or not all(map(_guard, rows)):
+    if not rows or not all(row.reads for row in rows):
         return bool(rows)
-    fact = (*rows[0].conditions, *rows[0].unless)[0]
+    fact = rows[0].reads[0]
     if_true = [_given(row, fact) for row in rows if fact not in row.unless]
     if_false = [_given(row, fact) for row in rows if fact not in row.conditions]
     return _total(if_true) and _total(if_false)
@@ -141,14 +138,10 @@ def _given(row: Transition, fact: str) -> Transition:
 
 
 def _line(row: Row) -> str:
-    guard = _guard(row.transition)
+    guard = row.transition.guard
     stays = f"stays, restarts {', '.join(row.transition.restarts)}".removesuffix(", restarts ")
     does = stays if row.internal else f"→ {row.dest}"
     return f"{does} [{guard}]" if guard else does
-
-
-def _guard(transition: Transition) -> str:
-    return ", ".join([*transition.conditions, *(f"not {fact}" for fact in transition.unless)])
 
 
 def as_markdown(table: Matrix) -> str:
@@ -190,7 +183,7 @@ def _records(table: Matrix) -> Iterator[list[str]]:
         for row in cell.rows:
             actions = " ".join(row.transition.actions)
             restarts = " ".join(row.transition.restarts)
-            dest, guard = row.transition.dest or "", _guard(row.transition)
-            yield [*head, row.id, dest, guard, actions, restarts]
+            dest = row.transition.dest or ""
+            yield [*head, row.id, dest, row.transition.guard, actions, restarts]
         if not cell.rows:
             yield [*head, "", "", "", "", ""]

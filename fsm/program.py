@@ -236,7 +236,7 @@ class Program:
         for name, trigger in self.flow.triggers.items():
             if trigger.kind == "event" and name not in body.ignores and not body.final:
                 rows = body.on.get(name, ())
-                if all(row.conditions or row.unless for row in rows):
+                if all(row.reads for row in rows):
                     yield name
 
     def _alternative(self, row: Row) -> Alternative:

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from .diagnostics import Finding
+from .errors import quoted
 
 __all__ = ["Location", "Node", "Page", "Path", "Source", "Unreadable"]
 
@@ -152,6 +153,17 @@ class Source:
     def at_key(self, path: Path, message: str, remedy: str = "", **kind: Any) -> Finding:
         """A finding at a key, or at the nearest place around it."""
         return self.key(path).finding(message, remedy, **kind)
+
+    def still_used(self, section: str, kind: str, name: str, path: Path) -> Finding | None:
+        """The finding for an inherited part that uses a name which the file removes."""
+        removed = self.removed.get((section, name))
+        if removed is None or not self.inherited(path):
+            return None
+        message = f"{kind} {quoted(name)} is removed, yet {self.place(path)} uses it"
+        remedy = "replace or remove what uses it, too"
+        if path[0] == "properties":
+            remedy = "waive that property below 'properties: waived:', with the reason"
+        return removed.finding(message, remedy, code="removed")
 
     def beside(self, path: Path, file: str) -> FilePath:
         """A file whose path is relative to the file that has this value."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.flow import NEVER, Flow, yaml_name
+from turnfsm.fsm.fields import yaml_name
+from turnfsm.fsm.flow import NEVER, Flow
 from turnfsm.fsm.load.written import HOST
 
 __all__ = ["flow_tree"]

@@ -23,10 +23,10 @@ from .entries import (
     entry_from_note,
     note_of,
 )
-from .obligation import Obligation, Reply
+from .obligation import Obligation
 from .projection import Item, Part, Request, complete, pair, project, unanswered
 from .server import Diff, diff, spoken_behind, wanted
-from .settlement import COLUMNS, ROWS, Column, Ending, Fate, Kind, Rules, row_of
+from .settlement import Ending, Kind, Rules
 from .turn_entries import (
     NoReply,
     PlayoutStarted,
@@ -38,12 +38,9 @@ from .turn_entries import (
     TurnCommitted,
     TurnNotCommitted,
 )
-from .turns import OUTCOMES, OpenTurn, Outcome, TurnEnd, Turns
+from .turns import TurnEnd, Turns
 
 __all__ = [
-    "COLUMNS",
-    "OUTCOMES",
-    "ROWS",
     "Agenda",
     "AnswerDue",
     "Answered",
@@ -52,22 +49,17 @@ __all__ = [
     "CallInBackground",
     "CallMade",
     "CallsKnown",
-    "Column",
     "Diff",
     "Ending",
     "Entry",
-    "Fate",
     "HeardByModel",
     "Item",
     "Kind",
     "NoReply",
     "NoiseEnded",
     "Obligation",
-    "OpenTurn",
-    "Outcome",
     "Part",
     "PlayoutStarted",
-    "Reply",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
@@ -92,7 +84,6 @@ __all__ = [
     "note_of",
     "pair",
     "project",
-    "row_of",
     "spoken_behind",
     "unanswered",
     "wanted",

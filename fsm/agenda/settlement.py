@@ -7,7 +7,7 @@ from typing import Literal, cast, get_args
 
 import attrs
 
-from turnfsm.fsm.flow_parts import doc
+from turnfsm.fsm.fields import doc
 
 __all__ = ["COLUMNS", "FATES", "ROWS", "Column", "Ending", "Fate", "Kind", "Row", "Rules", "row_of"]
 

@@ -35,12 +35,8 @@ def aside_facts(flow: Flow, bits: Bits, rules: Iterable[Rule]) -> Names:
     judged = 0
     for rule in rules:
         judged |= rule.reads
-    decisive = {
-        fact
-        for row in flow.rows()
-        if row.id not in asides
-        for fact in (*row.transition.conditions, *row.transition.unless)
-    }
+    others = (row for row in flow.rows() if row.id not in asides)
+    decisive = {fact for row in others for fact in row.transition.reads}
     return tuple(
         name
         for name, fact in flow.facts.items()
@@ -181,14 +177,11 @@ def _why_dead(model: StateSpace, row: Row) -> tuple[str, str]:
         others = " and ".join(shadows)
         remedy = "put it before them, or remove it"
         return f"{kind} {row.id} is never taken: {others} always comes first", remedy
-    facts = [*row.transition.conditions, *(f"not {f}" for f in row.transition.unless)]
+    guard = row.transition.guard
+    why = f"its guard never holds: {guard}" if guard else "its trigger never arrives"
     if row.timer:
-        return f"timer {row.trigger!r} can never fire in {row.source!r}", _guard(facts)
-    return f"transition {row.id} is never enabled", _guard(facts)
-
-
-def _guard(facts: list[str]) -> str:
-    return f"its guard never holds: {', '.join(facts)}" if facts else "its trigger never arrives"
+        return f"timer {row.trigger!r} can never fire in {row.source!r}", why
+    return f"transition {row.id} is never enabled", why
 
 
 def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
@@ -226,9 +219,5 @@ def _is_read(model: StateSpace, name: str, bit: int) -> bool:
     properties = model.flow.properties
     declared: tuple[Never | Always, ...] = (*properties.never, *properties.always)
     read = {fact for body in declared for fact in (*body.when, *body.unless)}
-    read.update(
-        fact
-        for row in model.flow.rows()
-        for fact in (*row.transition.conditions, *row.transition.unless)
-    )
+    read.update(fact for row in model.flow.rows() for fact in row.transition.reads)
     return name in read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import attrs
@@ -77,16 +78,8 @@ def row_tokens(flow: Flow, row: Row) -> tuple[Token, ...]:
         words = [Token(row.trigger, "trigger")]
     if row.index:
         words.append(Token("else", "quiet"))
-    return (*words, *_guard(row), *_actions(row))
-
-
-def _guard(row: Row) -> Iterator[Token]:
-    body = row.transition
-    facts = [*body.conditions, *(f"not {fact}" for fact in body.unless)]
-    for index, fact in enumerate(facts):
-        left = "" if index else "["
-        right = "]" if index == len(facts) - 1 else ","
-        yield Token(f"{left}{fact}{right}", "guard")
+    guard = (Token(fact, "guard") for fact in re.split("(?<=,) ", f"[{row.transition.guard}]"))
+    return (*words, *(guard if row.transition.reads else ()), *_actions(row))
 
 
 def _actions(row: Row) -> Iterator[Token]:
@@ -245,8 +238,7 @@ def _shown(value: object) -> str:
 
 def _is_note(row: Row) -> bool:
     body = row.transition
-    does = body.actions or body.restarts
-    return row.internal and not (does or body.conditions or body.unless)
+    return row.internal and not (body.actions or body.restarts or body.reads)
 
 
 def _listed(parts: list[Part]) -> Iterator[Part]:

@@ -32,7 +32,7 @@ def legend_runs(chart: Chart, width: float) -> tuple[tuple[Run, ...], ...]:
 def _entries(chart: Chart) -> Iterator[tuple[Token, ...]]:
     rows = list(chart.flow.rows())
     yield _entry(Token("trigger", "trigger"), "it arrives")
-    if any(row.transition.conditions or row.transition.unless for row in rows):
+    if any(row.transition.reads for row in rows):
         yield _entry(Token("[guard]", "guard"), "and these facts hold")
     if any(row.index for row in rows):
         yield _entry(Token("else", "quiet"), "if no earlier row of this trigger was taken")

@@ -55,10 +55,9 @@ def _row(chart: Chart, row: Row) -> str:
     name = f"`{_safe(row.trigger)}`"
     trigger = f"*{fires_in_words(seconds)}* {name}" if row.timer and seconds is not None else name
     trigger += " else" if row.index else ""
-    guard = ", ".join([*body.conditions, *(f"not {fact}" for fact in body.unless)])
     stays = ", ".join(["stays", *(f"restarts `{_safe(timer)}`" for timer in body.restarts)])
     dest = stays if row.internal else f"**{_safe(row.dest)}**"
-    cells = (trigger, _safe(guard), dest, _safe(", ".join(body.actions)))
+    cells = (trigger, _safe(body.guard), dest, _safe(", ".join(body.actions)))
     return "| " + " | ".join(cells) + " |"
 
 

@@ -47,7 +47,7 @@ def _line(chart: Chart, row: Row) -> str:
     body = row.transition
     seconds = chart.flow.timers.get(row.trigger)
     after = f"{fires_in_words(seconds)} " if row.timer and seconds is not None else ""
-    return _safe(f"{after}{row.trigger}{' […]' * bool(body.conditions or body.unless)}")
+    return _safe(f"{after}{row.trigger}{' […]' * bool(body.reads)}")
 
 
 def _safe(text: str) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 
 from .expectation import KINDS, Expectation, Kind, Schema, expected_of
 from .kinds import Extent, amount, date, digits, email, pattern, phone, spelling, yes_no
-from .sense import Problem, problems_of
+from .sense import problems_of
 
 __all__ = [
     "KINDS",
     "Expectation",
     "Extent",
     "Kind",
-    "Problem",
     "Schema",
     "expected_of",
     "extent_of",

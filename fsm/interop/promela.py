@@ -127,7 +127,7 @@ class _Writer:
         """The host facts that matter once it is quiet: those that timers and effects ask for."""
         bodies = [self.flow.actions[action] for action in self.effects]
         late = {*self.flow.timers, *(t for body in bodies for t in (body.done, body.failed))}
-        read = {f for row in self.flow.rows() if row.trigger in late for f in _reads(row)}
+        read = {f for row in self.flow.rows() if row.trigger in late for f in row.transition.reads}
         return [fact for fact in self.flow.host_facts if fact in read]
 
     def _events(self) -> Iterator[str]:
@@ -236,7 +236,9 @@ class _Writer:
     def _asked(self, state: str, trigger: str) -> Names:
         """The host facts that decide on a trigger in a state."""
         rows = [row for row in self.flow.rows(state) if row.trigger == trigger]
-        return tuple(f for f in self.flow.host_facts if any(f in _reads(row) for row in rows))
+        return tuple(
+            f for f in self.flow.host_facts if any(f in row.transition.reads for row in rows)
+        )
 
     def _formulas(self) -> Iterator[str]:
         for never in self.properties.never:
@@ -269,10 +271,6 @@ class _Writer:
 
     def _broken(self, never: Never) -> str:
         return "broken_" + self.word[never.name]
-
-
-def _reads(row: Row) -> Names:
-    return (*row.transition.conditions, *row.transition.unless)
 
 
 def _meets(never: Never, row: Row) -> bool:

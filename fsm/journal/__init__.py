@@ -1,8 +1,8 @@
 """Journals: reads and replays the record of one conversation."""
 
 from .read import JournalReader, journal_of, parse_journal, read_journal
-from .records import VERSION, Entry, Header, Journal, JournalError, Note, Record, Snapshot
-from .replay import Divergence, replay
+from .records import Entry, Header, Journal, JournalError, Note, Record, Snapshot
+from .replay import replay
 from .session_events import (
     AgentEntryFailed,
     AudioResumed,
@@ -19,7 +19,6 @@ from .session_events import (
 )
 
 __all__ = [
-    "VERSION",
     "AgentEntryFailed",
     "AudioResumed",
     "AudioStopped",
@@ -27,7 +26,6 @@ __all__ = [
     "ComponentFailed",
     "ComponentPart",
     "ComponentSwitched",
-    "Divergence",
     "Entry",
     "Header",
     "Journal",

@@ -12,7 +12,8 @@ import attrs
 
 from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.expect import Expectation
-from turnfsm.fsm.flow import Confirm, Correction, Fact, Migrates, Scope, yaml_name
+from turnfsm.fsm.fields import yaml_name
+from turnfsm.fsm.flow import Confirm, Correction, Fact, Migrates, Scope
 
 from .schema import yaml_fields
 from .written import Button, FlowFile, Hold, NotHeard, WrittenState

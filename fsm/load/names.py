@@ -180,13 +180,8 @@ class _Names:
         return declared
 
     def _unknown(self, path: Path, kind: str, name: str, more: Names = ()) -> Finding:
-        removed = self.source.removed.get((_SECTIONS[kind], name))
-        if removed is not None and self.source.inherited(path):
-            message = f"{kind} {quoted(name)} is removed, yet {self.source.place(path)} uses it"
-            remedy = "replace or remove what uses it, too"
-            if path[0] == "properties":
-                remedy = "waive that property below 'properties: waived:', with the reason"
-            return removed.finding(message, remedy, code="removed")
+        if removed := self.source.still_used(_SECTIONS[kind], kind, name, path):
+            return removed
         message = f"{kind} {quoted(name)} is not declared"
         remedy = self._remedy(kind, name, (*self._declared(kind), *more))
         return self.source.at(path, message, remedy, code=f"unknown-{kind}")

@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
-from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Texts, yaml_name
+from turnfsm.fsm.fields import yaml_name
+from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Texts
 
 from .schema import yaml_fields
 from .written import ONE_OR_MORE, SHORT, FlowFile

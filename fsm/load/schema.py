@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 
-from turnfsm.fsm.flow import Names, Never, Seconds, Texts, yaml_name
+from turnfsm.fsm.fields import yaml_name
+from turnfsm.fsm.flow import Names, Never, Seconds, Texts
 
 from .written import ONE_OR_MORE, SHORT, FlowFile
 

@@ -18,13 +18,8 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
-from turnfsm.fsm.flow import (
-    NEVER,
-    Names,
-    Seconds,
-    Texts,
-    yaml_name,
-)
+from turnfsm.fsm.fields import yaml_name
+from turnfsm.fsm.flow import NEVER, Names, Seconds, Texts
 from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 

@@ -11,6 +11,7 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm.agenda.settlement import Rules
+from turnfsm.fsm.fields import doc
 from turnfsm.fsm.flow import (
     Action,
     AgentState,
@@ -29,7 +30,6 @@ from turnfsm.fsm.flow import (
     Trigger,
     Tuning,
     TurnDetection,
-    doc,
 )
 from turnfsm.fsm.pace import Pace
 

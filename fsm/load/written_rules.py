@@ -42,13 +42,10 @@ def _scopes_of_facts(file: FlowFile, source: Source) -> Iterator[Finding]:
     for scope in file.facts:
         if scope not in scopes:
             path: Path = ("facts", scope)
-            message = f"scope {quoted(scope)} is not declared"
-            removed = source.removed.get(("scopes", scope))
-            if removed is not None and source.inherited(path):
-                message = f"scope {quoted(scope)} is removed, yet {source.place(path)} uses it"
-                remedy = "replace or remove what uses it, too"
-                yield removed.finding(message, remedy, code="removed")
+            if removed := source.still_used("scopes", "scope", scope, path):
+                yield removed
                 continue
+            message = f"scope {quoted(scope)} is not declared"
             remedy = near(scope, scopes)
             if closest(scope, scopes) is None:
                 remedy = f"list facts below their scope: {remedy.removeprefix('there is: ')}"
@@ -109,10 +106,8 @@ def _groups(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 
 def _unknown(file: FlowFile, source: Source, group: str, path: Path) -> Finding:
-    removed = source.removed.get(("groups", group))
-    if removed is not None and source.inherited(path):
-        message = f"group {quoted(group)} is removed, yet {source.place(path)} uses it"
-        return removed.finding(message, "replace or remove what uses it, too", code="removed")
+    if removed := source.still_used("groups", "group", group, path):
+        return removed
     message = f"group {quoted(group)} is not declared"
     return source.at(path, message, near(group, file.groups), code="unknown-group")
 
@@ -154,11 +149,8 @@ def _named(
 
 
 def _not_a_trigger(trigger: str, path: Path, file: FlowFile, source: Source) -> Finding:
-    for section in ("requests", "events"):
-        removed = source.removed.get((section, trigger))
-        if removed is not None and source.inherited(path):
-            message = f"trigger {quoted(trigger)} is removed, yet {source.place(path)} uses it"
-            return removed.finding(message, "replace or remove what uses it, too", code="removed")
+    if removed := source.still_used("triggers", "trigger", trigger, path):
+        return removed
     message = f"trigger {quoted(trigger)} is not declared"
     several = "," in trigger or " " in trigger.strip()
     remedy = as_list(trigger) if several else near(trigger, (*file.requests, *file.events))

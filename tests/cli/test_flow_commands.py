@@ -10,7 +10,7 @@ import transitions
 from command import run
 
 from turnfsm.fsm import load_flow
-from turnfsm.fsm.interop import FlowModel
+from turnfsm.fsm.interop.machine_out import FlowModel
 from turnfsm.runtime.proof import shipped_proofs
 
 

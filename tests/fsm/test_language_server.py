@@ -11,7 +11,7 @@ from language_server import LanguageServer, find_server
 from trees import TURN
 
 from turnfsm.fsm import parse_flow
-from turnfsm.fsm.flow import yaml_name
+from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.load.written import WrittenState
 
 MODELINE = "# yaml-language-server: $schema=./flow.schema.json\n"

@@ -17,7 +17,8 @@ from transitions.extensions.states import Timeout, add_state_features
 from walks import Numbers, Post, numbers, walk
 
 from turnfsm.fsm import Flow, FlowError, Machine, load_flow, parse_flow, shipped_flows
-from turnfsm.fsm.interop import FlowModel, from_transitions, to_transitions, transitions_config
+from turnfsm.fsm.interop.machine_in import from_transitions
+from turnfsm.fsm.interop.machine_out import FlowModel, to_transitions, transitions_config
 
 MANY = settings(
     max_examples=15,

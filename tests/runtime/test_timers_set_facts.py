@@ -8,7 +8,8 @@ from calls import flow_of
 
 from turnfsm.fsm import parse_flow
 from turnfsm.fsm.check.check import check_flow
-from turnfsm.fsm.interop import to_promela, to_transitions
+from turnfsm.fsm.interop.machine_out import to_transitions
+from turnfsm.fsm.interop.promela import to_promela
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.testing.clock import VirtualClock
