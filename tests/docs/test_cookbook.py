@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 from flow_text import parsed
 from livekit.agents import function_tool
+from scripted_tool import tool
 
 from turnfsm import Flow
 from turnfsm.check import check_flow
@@ -160,11 +161,7 @@ def test_a_caller_who_says_nothing_is_asked_and_let_go() -> None:
     assert " session  close" in outcome.timeline()
 
 
-@function_tool
-async def transfer_money() -> str:
-    """Transfer money."""
-    await asyncio.sleep(4.0)
-    return "done"
+transfer_money = tool("transfer_money", "done", seconds=4.0)
 
 
 CANCELLED: list[str] = []

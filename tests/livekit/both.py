@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, function_tool
+from livekit.agents import Agent, AgentSession
+from scripted_tool import tool
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.livekit import TurnSession
@@ -52,11 +52,7 @@ def conversation(session: AgentSession[Any]) -> dict[str, Any]:
     return {"chat_ctx": session.current_agent.chat_ctx.copy()}
 
 
-@function_tool
-async def look_up() -> str:
-    """Look the weather up."""
-    await asyncio.sleep(1.0)
-    return "rain"
+look_up = tool("look_up", "rain", seconds=1.0)
 
 
 def asked_for_weather(session_class: Any, **parts: Any) -> Stage:

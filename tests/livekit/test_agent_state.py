@@ -11,31 +11,19 @@ from typing import Any
 import pytest
 from both import Session
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.livekit import TurnSession, host_fact
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 GIVES = "It is done."
+slow = tool("slow", "done", seconds=1.0)
 
 
-@function_tool
-async def slow() -> str:
-    """Take a second."""
-    await asyncio.sleep(1.0)
-    return "done"
+quick = tool("quick", "done", seconds=0.5)
 
 
-@function_tool
-async def quick() -> str:
-    """Take half a second."""
-    await asyncio.sleep(0.5)
-    return "done"
-
-
-@function_tool
-async def gives_nothing() -> None:
-    """Take a second, and have no reply."""
-    await asyncio.sleep(1.0)
+gives_nothing = tool("gives_nothing", seconds=1.0)
 
 
 @function_tool

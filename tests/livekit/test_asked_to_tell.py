@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from livekit.agents import Agent, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -18,18 +19,10 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-
-@function_tool
-async def book() -> str:
-    """Book a table."""
-    await asyncio.sleep(4.0)
-    return "booked"
+book = tool("book", "booked", seconds=4.0)
 
 
-@function_tool
-async def pay() -> str:
-    """Pay."""
-    return "paid"
+pay = tool("pay", "paid")
 
 
 def _realtime(user: ScriptedUser, script: ScriptedLLM, voice: ScriptedTTS, *tools: Any) -> Stage:
@@ -60,13 +53,7 @@ def test_a_step_that_is_asked_to_tell_another_turns_result_is_asked_to_tell_its_
 
 def test_what_a_model_is_to_answer_comes_last_and_what_else_it_is_to_tell_before_it() -> None:
     """Some models answer only what comes last: the words of the user, or the results of a step."""
-
-    @function_tool
-    async def transfer() -> str:
-        """Transfer money."""
-        await asyncio.sleep(1.5)
-        return "transferred"
-
+    transfer = tool("transfer", "transferred", seconds=1.5)
     user = ScriptedUser().says("a table please", at=1.0).says("send the money", at=4.0)
     model = ScriptedLLM(
         {
@@ -150,19 +137,8 @@ def test_a_step_with_a_result_that_was_overtaken_is_asked_about_all_that_it_is_t
 
 def test_a_reminder_stands_next_to_the_words_although_another_call_begins_at_that_moment() -> None:
     """A call ends at 7.2 s, another one begins, and the user's words come, which are answered."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(1.5)
-        return "booked"
-
-    @function_tool
-    async def look() -> str:
-        """Look at the menu."""
-        await asyncio.sleep(3.0)
-        return "seen"
-
+    book = tool("book", "booked", seconds=1.5)
+    look = tool("look", "seen", seconds=3.0)
     user = ScriptedUser().says("book a table", at=1.5, duration=1.2, stt_delay=1.5)
     user.says("the menu", at=4.2, duration=1.2, stt_delay=0.3)
     user.says("how are you", at=6.3, duration=0.6, stt_delay=0.3)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -17,14 +16,7 @@ def played(
 ) -> Outcome:
     """The user asks for a table until 1.8 s. The application commits that without a reply, and asks
     for one at 2.3 s. The model thinks until 3.8 s, and then calls the tool, which takes 2 s."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        called.append("book")
-        await asyncio.sleep(2.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=2.0, ran=called)
     user = ScriptedUser().says("book a table", at=1.0, duration=0.8)
     rules = {"book": Reply(calls=Call("book"), ttft=1.4), "thanks": "You are welcome."}
     stage = Stage(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import wave
 from functools import partial
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import function_tool
 from outcomes import run
+from scripted_tool import tool
 
 from turnfsm.fsm import Flow, HostError, load_flow
 from turnfsm.runtime.conversation.governing import govern
@@ -125,12 +124,7 @@ def test_none_is_said_while_the_agent_has_the_floor() -> None:
 
 @pytest.mark.parametrize(("states", "said"), [("listening", 0), ("[listening, tool_running]", 1)])
 def test_while_a_tool_runs_it_is_said_if_the_flow_says_so(states: str, said: int) -> None:
-    @function_tool
-    async def search() -> str:
-        """Search."""
-        await asyncio.sleep(8.0)
-        return "found"
-
+    search = tool("search", "found", seconds=8.0)
     user = ScriptedUser().says("search it", at=1.0).says("it was blue", at=3.0, duration=4.0)
     user.says("and small", at=7.4, duration=0.6)
     model = ScriptedLLM({"search": Reply(calls=Call("search"))}, otherwise="As you like.")

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from livekit.agents import function_tool, llm
+from livekit.agents import llm
+from scripted_tool import tool
 
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
-@function_tool
-async def book() -> str:
-    """Book a table."""
-    return "booked"
+book = tool("book", "booked")
 
 
 def model(**options: Any) -> ScriptedLLM:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 from livekit.agents.voice import SpeechHandle
+from scripted_tool import tool
 
 from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -85,11 +86,7 @@ def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes
     assert history == ["transfer it", "I do it.", "how long"]
 
 
-@function_tool
-async def look_up() -> str:
-    """Look it up."""
-    await asyncio.sleep(6.0)
-    return "found"
+look_up = tool("look_up", "found", seconds=6.0)
 
 
 def test_words_whose_turn_ends_as_the_session_closes_are_not_answered() -> None:
@@ -348,12 +345,7 @@ def test_a_run_that_a_close_cuts_has_no_result() -> None:
     )
 
 
-@function_tool
-@on_interruption("detach")
-async def look_far() -> str:
-    """Look far."""
-    await asyncio.sleep(60.0)
-    return "found"
+look_far = tool("look_far", "found", seconds=60.0, policy="detach")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -83,12 +84,7 @@ def test_a_commit_without_words_does_not_end_the_answer_to_earlier_ones(
 
 
 def test_a_commit_without_words_does_not_end_the_call_of_earlier_ones() -> None:
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        await asyncio.sleep(3.0)
-        return "sunny"
-
+    look = tool("look", "sunny", seconds=3.0)
     user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
     model = ScriptedLLM({"weather": Reply("", calls=Call("look"))}, {"look": "It is sunny."})
     outcome = _play(user, 1.9, 2.5, llm=model, tools=[look])

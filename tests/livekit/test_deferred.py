@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, AgentTask, function_tool, mock_tools
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -134,12 +135,7 @@ def test_the_next_reply_is_asked_for_in_the_context_of_its_call() -> None:
     held when the call was made."""
     asked: list[str] = []
     shown: list[Any] = []
-
-    @function_tool
-    async def pay() -> str:
-        """Pay."""
-        await asyncio.sleep(5.0)
-        return "paid"
+    pay = tool("pay", "paid", seconds=5.0)
 
     def tell(request: Any) -> Reply:
         asked.append(WHO.get())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from both import Session, listening
 from livekit.agents import AgentSession, RunContext, ToolError, function_tool, llm
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -47,11 +48,7 @@ def _asks(
             raise ToolError("no service")
         return None if ends == "nothing" else "rain"
 
-    @function_tool
-    async def note() -> str:
-        """Take a note."""
-        return "noted"
-
+    note = tool("note", "noted")
     model = ScriptedLLM(
         {"weather": Reply(calls=[Call("look_up"), Call("note")]), "open": "We are open."},
         {"look_up": RAIN},

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from livekit.agents import APIConnectionError, function_tool
+from livekit.agents import APIConnectionError
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 BOOKED = "Your table is booked."
-
-
-@function_tool
-async def book() -> str:
-    """Book a table."""
-    return "booked"
+book = tool("book", "booked")
 
 
 class _Model:

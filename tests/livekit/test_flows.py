@@ -5,7 +5,6 @@ Each conversation goes wrong with `turn`: it is the variant that makes the diffe
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import attrs
 import pytest
-from livekit.agents import function_tool
+from scripted_tool import tool
 
 from turnfsm.fsm import Taken, shipped_flows
 from turnfsm.fsm.journal import replay
@@ -259,13 +258,7 @@ def test_a_turn_that_is_taken_back_gets_no_reply() -> None:
 
 def realtime(flow: str, user: ScriptedUser, seconds: float, *, auto: bool = True) -> Played:
     """A table is booked by a model that decides on turns by itself; the tool takes its time."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
+    book = tool("book", "booked", seconds=seconds)
     by_user = {"table": Reply(calls=Call("book")), "hm": "Yes?", "result of": "As I said: booked."}
     tts = ScriptedTTS()
     answers = ScriptedLLM(by_user, {"book": BOOKED})

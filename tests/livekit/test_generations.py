@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from livekit.agents import function_tool, llm
+from livekit.agents import llm
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
@@ -109,12 +110,7 @@ async def test_what_comes_while_the_conversation_waits_to_be_sent_stays() -> Non
 def test_the_application_may_send_the_conversation_while_a_reply_is_heard() -> None:
     """The reply is not in the agent's conversation before it has been heard. LiveKit notes what
     the model makes, but not after something that the model does not know."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(2.0)
-        return "booked"
+    book = tool("book", "booked", seconds=2.0)
 
     async def send(stage: Stage) -> None:
         agent = stage.session.current_agent

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from both import conversation
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent
+from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -54,14 +55,7 @@ def _said(outcome: Outcome) -> list[str | None]:
 
 
 def _booking(policy: Any, seconds: float) -> Any:
-    @on_interruption(policy)
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
-    return book
+    return tool("book", "booked", seconds=seconds, policy=policy)
 
 
 @pytest.mark.parametrize("policy", ["hold", "finish"])

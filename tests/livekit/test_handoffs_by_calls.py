@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -127,13 +128,7 @@ def test_a_call_that_has_ended_does_not_hold_the_turn_for_those_beside_it(
     policy: str, seconds: float
 ) -> None:
     """LiveKit hands over when all calls of the step have ended: one may hang."""
-
-    @function_tool
-    async def look_up() -> str:
-        """Look up."""
-        await asyncio.sleep(seconds)
-        return "found"
-
+    look_up = tool("look_up", "found", seconds=seconds)
     asked = {**ASKED, "billing": Reply(calls=(Call("transfer"), Call("look_up")))}
     outcome = _play("pipeline", _transfer(policy, 1.0), look_up, words_at=3.0, asked=asked)
     answer = outcome.heard_saying("An hour.")
@@ -144,14 +139,7 @@ def test_a_call_that_has_ended_does_not_hold_the_turn_for_those_beside_it(
 @pytest.mark.parametrize("policy", ["hold", "finish"])
 def test_a_call_that_holds_its_turn_for_one_beside_it_hands_over_for_it(policy: Any) -> None:
     """The first call returns the agent, the second one ends after it, and the user has spoken."""
-
-    @on_interruption(policy)
-    @function_tool
-    async def look_up() -> str:
-        """Look up."""
-        await asyncio.sleep(4.0)
-        return "found"
-
+    look_up = tool("look_up", "found", seconds=4.0, policy=policy)
     asked = {**ASKED, "billing": Reply(calls=(Call("transfer"), Call("look_up")))}
     outcome = _play("pipeline", _transfer(policy, 1.0), look_up, words_at=3.0, asked=asked)
     assert NOT_DONE not in _outputs(outcome)
@@ -167,14 +155,7 @@ def test_calls_that_end_in_the_same_moment_hand_over_if_one_of_them_holds_the_tu
 ) -> None:
     """The user has spoken, and the turn is kept: it does not come between their ends."""
     of_transfer, of_look_up = policies
-
-    @on_interruption(of_look_up)
-    @function_tool
-    async def look_up() -> str | None:
-        """Look up."""
-        await asyncio.sleep(4.0)
-        return gives
-
+    look_up = tool("look_up", gives, seconds=4.0, policy=of_look_up)
     asked = {**ASKED, "billing": Reply(calls=tuple(Call(name) for name in order))}
     outcome = _play("pipeline", _transfer(of_transfer, 4.0), look_up, words_at=2.0, asked=asked)
     assert NOT_DONE not in _outputs(outcome)

@@ -9,6 +9,7 @@ import failures
 import pytest
 from both import Session
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -226,11 +227,7 @@ def test_a_reply_is_not_begun_while_a_commit_waits_for_the_words(stt_delay: floa
     assert [h.text for h in outcome.heard] == [SECOND]
 
 
-@function_tool
-async def count() -> str:
-    """Count."""
-    await asyncio.sleep(3.0)
-    return "seven"
+count = tool("count", "seven", seconds=3.0)
 
 
 def _counts(user: ScriptedUser, session_class: Session = TurnSession, **parts: Any) -> Stage:

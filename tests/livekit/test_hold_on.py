@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent
 from outcomes import heard as said
 from outcomes import run
+from scripted_tool import tool
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit import TurnSession
@@ -35,11 +35,7 @@ def flow_of(section: str = UNTIL, extends: str = "turn", more: str = SILENCE) ->
     return parsed(f"flow: mine\nextends: {extends}\n{more}hold: {section}\n")
 
 
-@function_tool
-async def search() -> str:
-    """Search."""
-    await asyncio.sleep(4.0)
-    return "found"
+search = tool("search", "found", seconds=4.0)
 
 
 def play(flow: Flow, user: ScriptedUser, until: float, **options: Any) -> Outcome:
@@ -174,11 +170,7 @@ class Announcer(Agent):
         self.session.say(BUSY[1])
 
 
-@function_tool
-async def look() -> str:
-    """Look."""
-    await asyncio.sleep(4.0)
-    return "seen"
+look = tool("look", "seen", seconds=4.0)
 
 
 @pytest.mark.parametrize("words", ["hold on", "where is my purse"])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any
 
 import pytest
 from both import hearing_session
-from livekit.agents import function_tool
+from scripted_tool import tool
 
-from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -106,14 +104,7 @@ def test_words_into_a_call_that_holds_its_turn_are_kept(
     policy: Any, model_detects_turns: bool, at: float
 ) -> None:
     """Only the call keeps its turn from being interrupted, preamble included: the user is heard."""
-
-    @on_interruption(policy)
-    @function_tool
-    async def transfer() -> str:
-        """Transfer money."""
-        await asyncio.sleep(5.0)
-        return "done"
-
+    transfer = tool("transfer", "done", seconds=5.0, policy=policy)
     model = ScriptedLLM(
         {
             "transfer": Reply(PREAMBLE, calls=Call("transfer")),

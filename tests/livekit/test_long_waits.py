@@ -11,6 +11,7 @@ import pytest
 from livekit.agents import Agent, AgentTask, function_tool
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from scripted_tool import tool
 
 from turnfsm.fsm import UnknownName, load_flow
 from turnfsm.fsm.metrics.follower import values_of
@@ -44,13 +45,7 @@ def _booking(tool: Any) -> dict[str, Any]:
 
 
 def _slow(seconds: float) -> Any:
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
-    return book
+    return tool("book", "booked", seconds=seconds)
 
 
 def _reports(waits: list[Any]) -> list[tuple[str, int, bool]]:
@@ -74,11 +69,7 @@ class _Approval(AgentTask[str]):
         self._approved = asyncio.ensure_future(approved())
 
 
-@function_tool
-async def ask_a_human() -> str:
-    """Wait for somebody in the office."""
-    await asyncio.sleep(720.0)
-    return "booked"
+ask_a_human = tool("ask_a_human", "booked", seconds=720.0)
 
 
 @function_tool

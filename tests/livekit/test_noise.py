@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import product
 from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import AgentSession, function_tool
+from livekit.agents import AgentSession
+from scripted_tool import tool
 
-from turnfsm.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -165,14 +165,7 @@ def test_a_late_result_is_delivered_though_a_dog_barks_on() -> None:
     """The user has gone on to something else while the tool ran. Words may come after each bark;
     2.5 s after the result they are expected no more before it is asked for, and the reply waits for
     the barks at most as long again."""
-
-    @on_interruption("detach")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(8.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=8.0, policy="detach")
     user = _noisy(lasts=0.9, every=2.0, first=8.0, until=60.0, said="book")
     user.says("weather please", at=4.0)
     model = ScriptedLLM(

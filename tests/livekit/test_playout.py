@@ -8,12 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent
+from scripted_tool import tool
 
 from turnfsm.runtime.conversation.floor import Floor, Gate
 from turnfsm.runtime.conversation.host import TurnHost
 from turnfsm.runtime.conversation.ports import Setup
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -231,14 +232,7 @@ def test_a_preamble_does_not_begin_over_a_user_who_has_begun_to_speak_while_its_
     policy: Any,
 ) -> None:
     """The voice is detected while the call keeps its turn; the audio comes after its end."""
-
-    @on_interruption(policy)
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(0.2)
-        return "booked"
-
+    book = tool("book", "booked", seconds=0.2, policy=policy)
     user = ScriptedUser().says("a table", at=0.5, duration=0.5).makes_noise(at=1.8, duration=1.5)
     model = ScriptedLLM(
         {"a table": Reply("One moment.", Call("book"), ttft=0.3)}, {"book": "It is booked."}
@@ -260,14 +254,7 @@ def test_a_preamble_does_not_begin_while_words_that_came_before_its_call_end_a_t
 ) -> None:
     """The words come while the call runs. It ends before they are committed, and before any audio:
     the answer to the first words was asked for ahead, and then the agent's hook took a second."""
-
-    @on_interruption(policy)
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(0.2)
-        return "booked"
-
+    book = tool("book", "booked", seconds=0.2, policy=policy)
     user = ScriptedUser().says("a table", at=0.5, duration=0.9)
     user.says("please", at=1.7, duration=0.3, stt_delay=1.6)
     model = ScriptedLLM({"a table": Reply("One moment.", Call("book")), "please": "Yes."})

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from both import hearing_session
-from livekit.agents import AgentSession, function_tool
+from livekit.agents import AgentSession
 from outcomes import heard
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -38,11 +39,7 @@ def take_back(stage: Stage) -> None:
     stage.session.clear_user_turn()
 
 
-@function_tool
-async def look() -> str:
-    """Look."""
-    await asyncio.sleep(3.0)
-    return "seven"
+look = tool("look", "seven", seconds=3.0)
 
 
 def asks(user: ScriptedUser, **parts: Any) -> Stage:

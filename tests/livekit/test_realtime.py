@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
 from livekit.agents.voice import SpeechHandle
+from scripted_tool import tool
 
-from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession, on_interruption
+from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
 from turnfsm.runtime.livekit.overrides.handing_over import REFUSED
 from turnfsm.runtime.livekit.overrides.tools import STILL_RUNNING
@@ -101,14 +102,7 @@ def test_a_call_whose_turn_is_interrupted_is_made_once(
 @AUTO
 def test_a_call_that_is_cancelled_says_so_to_the_model(detects: bool, auto: bool) -> None:
     """Policy cancel, and the model waits for the tool alone: its output is no empty success."""
-
-    @on_interruption("cancel")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(6.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=6.0, policy="cancel")
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=3.5)
     stage = _stage(user, book, detects=detects, auto=auto)
     outcome = stage.run(25.0)
@@ -154,12 +148,7 @@ def test_a_wait_for_the_preamble_ends_with_the_interruption(detects: bool) -> No
 
 def test_a_result_that_comes_before_the_reply_to_newer_words_does_not_take_their_place() -> None:
     """The tool ends while `on_user_turn_completed` runs: the model answers what comes last."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(2.8)
-        return "booked"
+    book = tool("book", "booked", seconds=2.8)
 
     class Slow(Agent):
         async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
@@ -179,13 +168,7 @@ def test_a_result_that_comes_before_the_reply_to_newer_words_does_not_take_their
 @BOTH
 def test_input_by_code_after_a_slow_tool_is_answered_at_once(detects: bool) -> None:
     """interrupt() while a silent tool runs, then a request: no five seconds of deafness."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(10.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=10.0)
     stage = _stage(
         ScriptedUser().says("reserve a table", at=1.0), book, detects=detects, auto=False
     )
@@ -319,13 +302,7 @@ def test_a_reply_that_is_asked_for_while_another_is_asked_for_is_no_error() -> N
 def test_a_result_is_told_though_others_have_spoken_since(detects: bool) -> None:
     """While a tool runs the application asks for something else: the model, which has the result
     behind its call, is asked about the result afterwards, and not about the latest words again."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(4.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=4.0)
     user = ScriptedUser().says("reserve a table", at=1.0)
     stage = _stage(user, book, detects=detects, auto=False)
     stage.at(4.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
@@ -341,13 +318,7 @@ def test_a_model_that_replies_by_itself_is_not_asked_about_a_late_result(
 ) -> None:
     """The user interrupts while the tool runs; the model tells of the result when it gets it, and
     nobody else asks for a reply about it."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
+    book = tool("book", "booked", seconds=seconds)
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.0)
     outcome = _stage(user, book, detects=detects, auto=True).run(20.0)
     about = [r.prompt for r in outcome.requests if "book" in r.prompt]
@@ -394,14 +365,7 @@ def test_who_speaks_over_a_tool_that_holds_its_turn_is_answered_before_it_is_tol
 ) -> None:
     """The tool ends while the user speaks: the model that has heard them answers at once, as it
     does on AgentSession; what came of the tool is told after that."""
-
-    @on_interruption(policy)
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(2.5)
-        return "booked"
-
+    book = tool("book", "booked", seconds=2.5, policy=policy)
     user = ScriptedUser().says("reserve a table", at=1.0)
     user.says("no tell me a joke now please", at=4.5)
     stage = _stage(user, book, detects=True, auto=False)
@@ -415,12 +379,7 @@ def test_who_speaks_over_a_tool_that_holds_its_turn_is_answered_before_it_is_tol
 
 def test_a_result_whose_reply_nobody_heard_is_told_after_the_models_own_answer() -> None:
     """A model that detects turns answers by itself: nobody asks it to tell the result as well."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        return "booked"
-
+    book = tool("book", "booked")
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=2.75)
     stage = _stage(user, book, detects=True, auto=False)
     outcome = stage.run(20.0)
@@ -433,20 +392,8 @@ def test_a_result_whose_reply_nobody_heard_is_told_after_the_models_own_answer()
 def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
     """The user speaks over two calls, and the model answers. The turn ends with the call that holds
     it; the other one has ended before."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def pay() -> str:
-        """Pay."""
-        await asyncio.sleep(8.0)
-        return ""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(6.0)
-        return "booked"
-
+    pay = tool("pay", "", seconds=8.0, policy="hold")
+    book = tool("book", "booked", seconds=6.0)
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.5)
     answers = ScriptedLLM(
         {
@@ -468,12 +415,7 @@ def test_a_turn_that_a_tool_has_ended_is_not_scheduled_again_behind_a_handoff() 
         async def on_enter(self) -> None:
             self.session.say("I am the next one.")
 
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(5.0)
-        return "booked"
+    book = tool("book", "booked", seconds=5.0, policy="hold")
 
     @function_tool
     async def hand_over() -> tuple[Agent, str]:
@@ -493,14 +435,7 @@ def test_a_turn_that_a_tool_has_ended_is_not_scheduled_again_behind_a_handoff() 
 
 def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None:
     """A cough is over when the tool ends: the reply to its result follows."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(4.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=4.0, policy="hold")
     user = ScriptedUser().says("reserve a table", at=1.0).makes_noise(at=3.0, duration=0.3)
     stage = _stage(user, book, detects=True, auto=False)
     outcome = stage.run(20.0)
@@ -558,14 +493,7 @@ def test_a_turn_that_waited_for_a_tool_is_not_committed_in_the_middle_of_the_nex
     None
 ):
     """The model has the sound, not the words: it would be given half of what the user says."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(4.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=4.0, policy="hold")
     user = ScriptedUser().says("reserve a table", at=1.0)
     user.says("one more thing", at=4.0).says("tell me a good joke now", at=6.0)
     outcome = _joking(user, book).run(20.0)

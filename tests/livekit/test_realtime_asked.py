@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -99,13 +100,7 @@ def test_a_step_says_the_late_results_of_its_speech_before_the_handoff() -> None
 
 def test_a_close_does_not_wait_for_a_reply_to_a_result_that_has_not_begun() -> None:
     """It waits until what the application says was heard. LiveKit does not interrupt it."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(0.5)
-        return "booked"
-
+    book = tool("book", "booked", seconds=0.5)
     user = ScriptedUser().says("book a table", at=1.0)
     stage = _stage(user, ScriptedLLM(otherwise=_answer), book)
     stage.at(2.6, lambda s: s.session.say(STORY) and None)
@@ -119,13 +114,7 @@ def test_words_of_the_user_are_answered_by_a_reply_that_may_call_tools() -> None
     """A step that has only a report of a call behind it may not call tools. It is asked for when
     the user has spoken, and there is nothing to say about results."""
     called: list[str] = []
-
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        called.append("look")
-        return "seen"
-
+    look = tool("look", "seen", ran=called)
     user = ScriptedUser().says("book a table", at=1.0)
     user.says("now look at this please", at=4.0)
     stage = _stage(user, ScriptedLLM(otherwise=_answer), _late(30.0), look)
@@ -139,12 +128,7 @@ def test_words_of_the_user_are_answered_by_a_reply_that_may_call_tools() -> None
 def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -> None:
     """They are committed during a handoff. Behind it a step of the turn before is asked for, whose
     result was told; or the application has interrupted that."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(4.0)
-        return "booked"
+    book = tool("book", "booked", seconds=4.0)
 
     @function_tool
     async def transfer() -> tuple[Agent, str]:
@@ -170,18 +154,8 @@ def test_the_next_agent_is_shown_a_result_that_it_is_to_tell(realtime: bool) -> 
     speaks as it takes over, and commits before it is asked: their words are answered afterwards,
     and their call is made once (243908)."""
     looked: list[str] = []
-
-    @function_tool
-    async def look() -> str:
-        """Look it up."""
-        looked.append("look")
-        return "seen"
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(4.0)
-        return "booked"
+    look = tool("look", "seen", ran=looked)
+    book = tool("book", "booked", seconds=4.0)
 
     @function_tool
     async def transfer(context: RunContext[Any]) -> tuple[Agent, str]:
@@ -259,13 +233,7 @@ def test_a_pending_result_is_delivered_by_an_agent_whose_copy_lacks_the_words() 
     """The conversation was copied before the user spoke. Their answer waits behind a story; its
     call takes longer than the handoff waits."""
     called: list[str] = []
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        called.append("book")
-        await asyncio.sleep(6.0)
-        return "booked"
+    book = tool("book", "booked", seconds=6.0, ran=called)
 
     class Next(_Next):
         def __init__(self, chat_ctx: llm.ChatContext) -> None:
@@ -297,13 +265,7 @@ def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_i
     """The model detects turns: it hears the noise first, and has no words to answer. Perhaps the
     application then asks for a reply with instructions of its own, which says nothing of the
     result."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(2.5)
-        return "booked"
-
+    book = tool("book", "booked", seconds=2.5)
     user = ScriptedUser().says("book a table", at=1.0).makes_noise(at=3.4, duration=0.3)
     user.makes_noise(at=8.2, duration=0.3)
     stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)
@@ -323,14 +285,7 @@ def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_i
 def test_a_call_that_ends_its_turn_does_not_end_the_models_answer_to_the_user() -> None:
     """It holds its turn, and ends when the model has begun to think about what the user has said
     meanwhile, at 5.5 s. The model detects turns."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(3.3)
-        return "booked"
-
+    book = tool("book", "booked", seconds=3.3, policy="hold")
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0, duration=1.0)
     outcome = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True).run(20.0)
     assert [heard.text for heard in outcome.heard] == ["Yes.", JOKE, BOOKED], outcome.timeline()
@@ -379,18 +334,8 @@ def test_a_turn_that_the_application_commits_is_answered_behind_what_is_said_fir
 
 def test_a_model_that_has_told_a_result_in_another_step_may_reply_with_nothing() -> None:
     """The step of the second turn is shown both results, and says both."""
-
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        await asyncio.sleep(0.5)
-        return "seen"
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(4.0)
-        return "booked"
+    look = tool("look", "seen", seconds=0.5)
+    book = tool("book", "booked", seconds=4.0)
 
     def answer(request: Request) -> Reply:
         last = request.shown[-1]
@@ -412,13 +357,7 @@ def test_a_model_that_has_told_a_result_in_another_step_may_reply_with_nothing()
 
 def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it() -> None:
     """A model that detects turns answers the user first, whom nobody had answered."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(4.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=4.0)
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=3.5)
     user.says("thank you", at=8.5)
     stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)

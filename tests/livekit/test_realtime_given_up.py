@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -88,13 +89,7 @@ def test_words_that_are_answered_with_typed_ones_are_not_answered_again() -> Non
 def test_a_reply_with_calls_has_taken_the_users_words_up() -> None:
     """Asked about the words again, the model would make their call a second time."""
     looked: list[str] = []
-
-    @function_tool
-    async def look() -> str:
-        """Look at the menu."""
-        looked.append("look")
-        return "seen"
-
+    look = tool("look", "seen", ran=looked)
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look)
     assert looked == ["look"], outcome.timeline()
@@ -104,13 +99,7 @@ def test_a_commit_does_not_ask_again_about_words_that_a_reply_with_calls_has_tak
     """The application asks for a reply while the model thinks about the words, and commits then. If
     the words stood behind the call, the model would make it again."""
     looked: list[str] = []
-
-    @function_tool
-    async def look() -> str:
-        """Look at the menu."""
-        looked.append("look")
-        await asyncio.sleep(4.0)
-        return "seen"
+    look = tool("look", "seen", seconds=4.0, ran=looked)
 
     def answer(request: Request) -> Reply:
         last = request.shown[-1]
@@ -134,13 +123,7 @@ def test_a_call_is_not_taken_for_talked_over_when_a_commit_has_ended_the_models_
 ):
     """The model is asked again at 2 s, and will not answer by itself. The call ends at once."""
     user, voice = ScriptedUser().says("look at the menu", at=1.0, duration=0.4), ScriptedTTS()
-
-    @on_interruption("finish")
-    @function_tool
-    async def look() -> str:
-        """Look at the menu."""
-        return "seen"
-
+    look = tool("look", "seen", policy="finish")
     answers = ScriptedLLM({"menu": Reply("", Call("look"), ttft=0.6)}, {"look": JOKE})
     model = ScriptedRealtime(user, answers, voice, turn_detection=True)
     handling: Any = {"turn_detection": "realtime_llm"}
@@ -199,12 +182,7 @@ def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent(
     """The model is about to answer them when the call ends that hands over, at 5.65 s, or has given
     the answer up for the tool's own reply. Asked for the result, it would make no call for them."""
     looked: list[str] = []
-
-    @function_tool
-    async def look() -> str:
-        """Look at the menu."""
-        looked.append("look")
-        return "seen"
+    look = tool("look", "seen", ran=looked)
 
     class Next(Agent):
         async def on_enter(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -56,11 +57,7 @@ def test_words_whose_transcript_comes_after_their_answer_are_not_answered_again(
         await asyncio.sleep(6.0)
         return "found"
 
-    @function_tool
-    async def note() -> str:
-        """Note."""
-        return "noted"
-
+    note = tool("note", "noted")
     user = ScriptedUser()
     user.says("find it", at=1.0, stt_delay=0.3).says("note it", at=2.8, stt_delay=delay)
     answers = ScriptedLLM(
@@ -84,14 +81,7 @@ def test_words_whose_transcript_comes_after_their_answer_are_not_answered_again(
 def test_a_call_with_manual_turns_does_not_make_the_reply_begin_over_the_user() -> None:
     """The model answers while the user speaks on. Its call is made, and its reply is heard, when
     the voice has ended; what the user has said then is answered as well."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(0.05)
-        return "booked"
-
+    book = tool("book", "booked", seconds=0.05, policy="hold")
     user = ScriptedUser().says("book a table", at=1.0, duration=0.9)
     user.says("and call a taxi for us", at=2.5, duration=1.2)
     answers = ScriptedLLM(
@@ -131,14 +121,7 @@ def test_a_call_that_holds_its_turn_for_a_moment_does_not_make_a_reply_heard_and
 ) -> None:
     """It is made when the voice has ended, and ends before it is decided that the user's turn has:
     that turn would cut the reply."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
+    book = tool("book", "booked", seconds=seconds, policy="hold")
     user = ScriptedUser().says("book a table", at=1.0, duration=0.9)
     user.says("and call a taxi for us", at=2.5, duration=1.2)
     answers = ScriptedLLM(
@@ -184,14 +167,7 @@ def test_a_reply_with_instructions_does_not_answer_the_user() -> None:
 
 def test_a_turn_that_is_kept_is_not_cleared() -> None:
     """It is in the audio that the model has heard, until the call has ended."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(5.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=5.0, policy="hold")
     user = ScriptedUser().says("reserve a table", at=1.0).says("is it open", at=4.0)
     answers = ScriptedLLM(
         {"reserve": Reply(calls=Call("book")), "is it open": "It is open until eight."}

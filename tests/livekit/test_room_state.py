@@ -6,6 +6,8 @@ import asyncio
 from itertools import pairwise
 from typing import Any
 
+from scripted_tool import tool
+
 from turnfsm.livekit import TurnSession
 from turnfsm.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
@@ -33,14 +35,7 @@ def played(room: Room, **setting: Any) -> tuple[Outcome, TurnSession[Any]]:
             super().__init__(**setting, **options)
             self._room = room  # type: ignore[assignment]  # as `start(room=...)` does
 
-    from livekit.agents import function_tool
-
-    @function_tool
-    async def look_up() -> str:
-        """Look it up."""
-        await asyncio.sleep(2.0)
-        return "rain"
-
+    look_up = tool("look_up", "rain", seconds=2.0)
     model = ScriptedLLM({"weather": Reply(calls=Call("look_up"))}, {"look_up": "It rains."})
     user = ScriptedUser().says("what is the weather", at=1.0)
     stage = Stage(Session, user=user, llm=model, tools=[look_up])

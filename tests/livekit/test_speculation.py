@@ -7,6 +7,7 @@ from typing import Any
 
 from both import hearing_session
 from livekit.agents import Agent, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -50,12 +51,7 @@ def test_it_is_asked_for_when_the_speech_that_the_user_interrupts_has_ended() ->
 
 def test_it_is_asked_for_when_no_reply_follows_a_call() -> None:
     """A tool has returned None, and the user speaks in that moment."""
-
-    @function_tool
-    async def note() -> None:
-        """Take a note."""
-        await asyncio.sleep(0.5)
-
+    note = tool("note", seconds=0.5)
     user = ScriptedUser().says("take a note", at=1.0, duration=1.0, stt_delay=0.1)
     user.says("and the weather", at=2.6, duration=0.4, stt_delay=0.1)
     model = ScriptedLLM({"note": Reply(calls=[Call("note")]), "weather": "It rains."})
@@ -85,11 +81,7 @@ def test_it_is_asked_with_the_words_that_were_kept() -> None:
 def test_a_reply_that_begins_before_it_does_not_wait_for_its_calls() -> None:
     """The agent asks for another reply in the moment in which the turn is answered. That reply is
     spoken first; the one that was prepared makes its call behind it."""
-
-    @function_tool
-    async def note() -> str:
-        """Take a note."""
-        return "noted"
+    note = tool("note", "noted")
 
     class Asks(Agent):
         async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import attrs
 import pytest
-from livekit.agents import AgentSession, function_tool
+from livekit.agents import AgentSession
+from scripted_tool import tool
 from sweeps import swept
 
 from turnfsm.runtime.livekit import TurnSession
@@ -51,12 +51,7 @@ def _played(
     lasts: float = 0.4,
     interims: tuple[tuple[float, str], ...] = (),
 ) -> Played:
-    @function_tool
-    async def look_up() -> str:
-        """Look the weather up."""
-        await asyncio.sleep(takes)
-        return "twelve degrees"
-
+    look_up = tool("look_up", "twelve degrees", seconds=takes)
     user = ScriptedUser().says("how is the weather", at=0.5, interims=interims)
     if goes_on:
         user.says("in Oslo please", at=goes_on)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import AgentSession, function_tool
+from livekit.agents import AgentSession
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -21,13 +21,7 @@ from turnfsm.runtime.testing.livekit import (
 PREAMBLE = "One moment please."
 RESULT = "It is twelve degrees."
 SESSIONS = pytest.mark.parametrize("session", [AgentSession, TurnSession])
-
-
-@function_tool
-async def look_up() -> str:
-    """Look the weather up."""
-    await asyncio.sleep(3.0)
-    return "twelve degrees"
+look_up = tool("look_up", "twelve degrees", seconds=3.0)
 
 
 def _play(session: Any, stopped_at: float, preamble: str, *, asks_again: bool = False) -> Outcome:

@@ -21,6 +21,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from scripted_tool import tool
 
 from turnfsm import TurnfsmError, read_journal, write_journal
 from turnfsm.livekit import Telemetry, TurnSession
@@ -220,11 +221,7 @@ def test_telemetry_of_another_kind_is_refused(wrong: Any) -> None:
 
 def test_tool_calls_and_blips_are_counted() -> None:
     """By how a call ended; a reply that is cut as it begins is a blip."""
-
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        return "booked"
+    book = tool("book", "booked")
 
     @function_tool
     async def fail() -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -30,13 +31,7 @@ FIRST = "I am looking for a table for you."
 def test_a_request_during_a_reply_that_tells_a_result_does_not_ask_for_it(typed: float) -> None:
     """The user speaks before the reply to the result is heard. Their own answer tells it: asked for
     at 4.4 s, heard from 5.8 s on."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(1.0)
-        return "booked"
-
+    book = tool("book", "booked", seconds=1.0)
     user = ScriptedUser().says("book a table", at=1.0)
     user.says("do you have wine", at=3.4, duration=0.9, stt_delay=0.1)
     model = ScriptedLLM(
@@ -110,10 +105,7 @@ def test_a_request_leaves_out_a_result_that_the_reply_before_it_is_about_to_tell
         await asyncio.sleep(seconds - 2.1)
         return "chosen"
 
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        return "seen"
+    look = tool("look", "seen")
 
     def chosen(request: Request) -> Reply:
         shown = " ".join(entry.text for entry in request.shown)
@@ -137,18 +129,8 @@ def test_a_request_leaves_out_a_result_that_the_reply_before_it_is_about_to_tell
 
 def test_a_request_may_say_a_result_whose_own_turn_waits_for_another_call() -> None:
     """The turn tells it much later. The user may have asked for it meanwhile."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        return "booked"
-
-    @function_tool
-    async def choose() -> str:
-        """Choose a wine."""
-        await asyncio.sleep(10.0)
-        return "chosen"
-
+    book = tool("book", "booked")
+    choose = tool("choose", "chosen", seconds=10.0)
     model = ScriptedLLM(
         {"a table": Reply(calls=(Call("book"), Call("choose"))), "typed": "It is booked."},
         {"book": "All is done.", "choose": "All is done."},
@@ -213,12 +195,7 @@ def test_a_reply_that_a_tool_asks_for_leaves_out_a_result_that_its_own_turn_is_a
     None
 ):
     """The answer tells the earlier result, and then makes the call."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(2.0)
-        return "booked"
+    book = tool("book", "booked", seconds=2.0)
 
     @function_tool
     async def look(ctx: RunContext[Any]) -> str:

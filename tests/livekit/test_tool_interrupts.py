@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import AgentSession, RunContext, function_tool
+from scripted_tool import tool
 
 from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnContext, TurnSession
@@ -108,14 +109,7 @@ def test_it_may_have_its_effect_after_it_has_interrupted() -> None:
 
 def test_a_call_beside_it_is_released() -> None:
     """A call of the same turn that held it goes on to its end and is not cancelled."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def transfer() -> str:
-        """Transfer."""
-        await asyncio.sleep(4.0)
-        return "done"
-
+    transfer = tool("transfer", "done", seconds=4.0, policy="hold")
     outcome = _play(TurnSession, _look_up("detach", _session_does, 1.0, 0.0), transfer)
     assert {("done", False), ("found", False)} < set(_outputs(outcome))
     assert not any(is_error for _, is_error in _outputs(outcome))

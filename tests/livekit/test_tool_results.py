@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
+from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -410,13 +411,7 @@ def test_words_come_last_although_a_call_was_made_after_them() -> None:
 
 
 def _charge_once(ran: list[str]) -> Any:
-    @function_tool
-    async def charge() -> str:
-        """Charge the card."""
-        ran.append("charge")
-        return "charged"
-
-    return charge
+    return tool("charge", "charged", ran=ran)
 
 
 def test_two_requests_do_not_make_the_same_call() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, function_tool
+from scripted_tool import tool
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.runtime.ledger import Ledger
@@ -46,13 +47,7 @@ def _outputs(stage: Stage) -> list[str]:
 
 
 def _slow(seconds: float = 8.0) -> Any:
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
-    return book
+    return tool("book", "booked", seconds=seconds)
 
 
 def test_a_detached_tool_goes_on_and_its_result_is_spoken() -> None:

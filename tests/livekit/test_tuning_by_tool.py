@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any
 
 import pytest
 from flow_text import parsed
-from livekit.agents import function_tool
+from scripted_tool import tool
 
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.flow import Tuning
@@ -31,18 +30,10 @@ tools: {tuning: {transfer_money: {min_words: 3}}}
 """
 
 
-@function_tool
-async def transfer_money() -> str:
-    """Transfer money."""
-    await asyncio.sleep(3.0)
-    return "done"
+transfer_money = tool("transfer_money", "done", seconds=3.0)
 
 
-@function_tool
-async def search() -> str:
-    """Search."""
-    await asyncio.sleep(3.0)
-    return "done"
+search = tool("search", "done", seconds=3.0)
 
 
 def settings(words: str, *seconds: float) -> list[tuple[int, float]]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from both import hearing_session, look_up
-from livekit.agents import Agent, StopResponse, function_tool
+from livekit.agents import Agent, StopResponse
+from scripted_tool import tool
 
 from turnfsm.runtime.compare.livekit import HOST
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -122,11 +123,7 @@ def test_a_turn_whose_reply_the_application_interrupts_unheard_is_dropped() -> N
 
 def test_a_turn_whose_reply_says_nothing_is_silent() -> None:
     """The model makes a call that needs no reply: nobody failed, and nothing was heard."""
-
-    @function_tool
-    async def mute() -> None:
-        """Mute."""
-
+    mute = tool("mute")
     user = ScriptedUser().says("be quiet", at=1.0)
     model = ScriptedLLM({"quiet": Reply(calls=Call("mute"))})
     stage = Stage(TurnSession, user=user, llm=model, tools=[mute])
@@ -278,14 +275,7 @@ def test_the_model_is_not_asked_ahead_while_a_typed_line_waits() -> None:
 
 def test_words_that_cancel_a_call_are_asked_ahead_once() -> None:
     """The request shows that the call was cancelled, before LiveKit commits it."""
-
-    @on_interruption("cancel")
-    @function_tool
-    async def search() -> str:
-        """Search."""
-        await asyncio.sleep(3.0)
-        return "found"
-
+    search = tool("search", "found", seconds=3.0, policy="cancel")
     user = ScriptedUser().says("look it up", at=1.0, stt_delay=0.1)
     user.says("never mind please", at=2.6, duration=0.9, stt_delay=0.1)
     answers = {

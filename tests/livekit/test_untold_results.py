@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, ToolError, function_tool
+from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -31,14 +32,7 @@ def _tell(request: Request) -> Reply:
 
 
 def _book(seconds: float, policy: Any = "detach") -> Any:
-    @on_interruption(policy)
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
-    return book
+    return tool("book", "booked", seconds=seconds, policy=policy)
 
 
 def _joke(request: Request) -> Reply:
@@ -77,14 +71,7 @@ def test_a_result_or_an_error_is_told_although_the_user_has_interrupted_the_word
 def test_a_result_is_told_although_a_reply_to_something_else_was_shown_it() -> None:
     """The application asks for a joke while a call beside it holds the turn. The turn ends without
     a reply of its own: the user has said something else meanwhile."""
-
-    @on_interruption("hold")
-    @function_tool
-    async def pay() -> str:
-        """Pay."""
-        await asyncio.sleep(8.0)
-        return "paid"
-
+    pay = tool("pay", "paid", seconds=8.0, policy="hold")
     user = ScriptedUser().says("book a table", at=1.0).says("another joke", at=7.5)
     model = ScriptedLLM({"book": Reply(calls=(Call("book"), Call("pay"))), "joke": _joke})
     stage = Stage(TurnSession, user=user, llm=model, tools=[_book(1.0), pay])
@@ -96,12 +83,7 @@ def test_a_result_is_told_although_a_reply_to_something_else_was_shown_it() -> N
 def test_a_pending_result_is_delivered_with_those_that_no_reply_will_tell() -> None:
     """The answer to a call that has ended is interrupted, and nobody says anything more. The result
     of the turn before comes afterwards."""
-
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        return "seen"
-
+    look = tool("look", "seen")
     user = ScriptedUser().says("book a table", at=1.0).says("now look at this", at=4.0)
     answers = {"a table": Reply(calls=Call("book")), "look": Reply(JOKE, Call("look"))}
     model = ScriptedLLM(answers, {"book": BOOKED, "look": "I have looked."})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from livekit.agents import Agent, function_tool
+from scripted_tool import tool
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -24,11 +24,7 @@ async def transfer() -> Any:
     return Billing(), "put through"
 
 
-@function_tool
-async def look_up() -> str:
-    """Look up."""
-    await asyncio.sleep(4.0)
-    return "found"
+look_up = tool("look_up", "found", seconds=4.0)
 
 
 PREAMBLE = "I will put you through to billing in a moment, please stay on the line."

@@ -17,6 +17,7 @@ from livekit.agents import (
     llm,
 )
 from outcomes import heard
+from scripted_tool import tool
 
 from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
@@ -34,14 +35,7 @@ BOOKED = "Your table is booked."
 
 
 def _tool(policy: Any, seconds: float) -> FunctionTool:
-    @on_interruption(policy)
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(seconds)
-        return "booked"
-
-    return book
+    return tool("book", "booked", seconds=seconds, policy=policy)
 
 
 def _play(user: ScriptedUser, tool: FunctionTool, preamble: str = "", **given: Any) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import tts
+from scripted_tool import tool
 
 from turnfsm import write_journal
 from turnfsm.livekit import TurnSession
@@ -252,15 +253,11 @@ def test_the_parts_of_a_response_are_all_of_it() -> None:
     """With a tool that is waited for, and a hook."""
     import asyncio
 
-    from livekit.agents import Agent, function_tool
+    from livekit.agents import Agent
 
     from turnfsm.testing import Call
 
-    @function_tool
-    async def look_up() -> str:
-        """Look it up."""
-        await asyncio.sleep(2.0)
-        return "rain"
+    look_up = tool("look_up", "rain", seconds=2.0)
 
     class Thinks(Agent):
         async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent
+from scripted_tool import tool
 
 from turnfsm import Flow, Journal, load_flow, parse_flow
 from turnfsm.fsm.journal import journal_of
-from turnfsm.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession
 from turnfsm.metrics import CAUSES, explain, explain_at
 from turnfsm.testing import (
     Call,
@@ -78,13 +79,7 @@ def _application() -> Journal:
 
 
 def _tool(policy: str, user: ScriptedUser) -> Journal:
-    @on_interruption(policy)  # type: ignore[arg-type]
-    @function_tool
-    async def look_up() -> str:
-        """Look it up."""
-        await asyncio.sleep(8.0)
-        return "rain"
-
+    look_up = tool("look_up", "rain", seconds=8.0, policy=policy)
     model = ScriptedLLM({"hello": Reply(calls=Call("look_up"))}, {"look_up": "It rains."})
     return journal(user, model, tools=[look_up])
 
