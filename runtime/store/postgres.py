@@ -5,14 +5,14 @@ Needs `pip install 'turnfsm[postgres]'`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from turnfsm.runtime.journal import Redact
 
-from .connection import prepared
-from .protocol import SCHEMA, Acquired, Batch, Check, SessionTaken, StoreError, StoreUnavailable
+from .protocol import SCHEMA, StoreError, StoreUnavailable
+from .sql import SqlStore
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,23 +28,11 @@ _TABLES = (
     "n bigint NOT NULL, body text NOT NULL, PRIMARY KEY (session, epoch, n))",
 )
 
-_ACQUIRE = (
-    "INSERT INTO turnfsm_session VALUES (%s, 1) "
-    "ON CONFLICT (id) DO UPDATE SET epoch = turnfsm_session.epoch + 1 RETURNING epoch"
-)
-
-_LATEST = (
-    "SELECT body FROM turnfsm_record WHERE session = %(id)s AND epoch = "
-    "(SELECT max(epoch) FROM turnfsm_record WHERE session = %(id)s) ORDER BY n"
-)
-
 # With the lock, `acquire` and a running append wait for each other.
 _HELD = "SELECT 1 FROM turnfsm_session WHERE id = %s AND epoch = %s FOR SHARE"
 
-_INSERT = "INSERT INTO turnfsm_record VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
 
-
-class PostgresStore:
+class PostgresStore(SqlStore):
     """A store in a PostgreSQL database, version 12 or newer. Missing tables are created.
 
     Args:
@@ -63,11 +51,10 @@ class PostgresStore:
     """
 
     def __init__(self, url: str, *, patience: float = 3.0, redact: Redact | None = None) -> None:
-        self.redact = redact
+        super().__init__(redact)
         self._psycopg = _psycopg()
         self._url = url
         self._patience = patience
-        self._open: psycopg.Connection[Any] | None = None
         try:
             parts = self._psycopg.conninfo.conninfo_to_dict(url)
         except self._psycopg.ProgrammingError:
@@ -80,41 +67,6 @@ class PostgresStore:
     def __repr__(self) -> str:
         return f"PostgresStore({self._name!r})"
 
-    def acquire(self, session: str, check: Check | None = None) -> Acquired:
-        """As `Store.acquire`."""
-        with self._transaction(durable=True) as connection:
-            (epoch,) = connection.execute(_ACQUIRE, (session,)).fetchone() or (0,)
-            rows = connection.execute(_LATEST, {"id": session})
-            acquired = Acquired(session, epoch, tuple(body for (body,) in rows))
-            if check is not None:
-                check(acquired)
-        return acquired
-
-    def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
-        """As `Store.append`."""
-        refused: list[SessionTaken | None] = [None] * len(batches)
-        # always in the same order, so that two workers with several sessions cannot deadlock
-        ordered = sorted(enumerate(batches), key=lambda numbered: numbered[1].session)
-        with self._transaction(durable=any(batch.durable for batch in batches)) as connection:
-            cursor = connection.cursor()
-            for place, batch in ordered:
-                if cursor.execute(_HELD, (batch.session, batch.epoch)).fetchone() is None:
-                    refused[place] = SessionTaken(batch.session, batch.epoch)
-                elif batch.records:
-                    numbered = enumerate(batch.records, batch.first)
-                    cursor.executemany(
-                        _INSERT, [(batch.session, batch.epoch, n, body) for n, body in numbered]
-                    )
-        return refused
-
-    def delete(self, session: str) -> None:
-        """As `Store.delete`."""
-        with self._transaction(durable=True) as connection:
-            connection.execute(
-                "UPDATE turnfsm_session SET epoch = epoch + 1 WHERE id = %s", (session,)
-            )
-            connection.execute("DELETE FROM turnfsm_record WHERE session = %s", (session,))
-
     def close(self) -> None:
         """As `Store.close`."""
         connection, self._open = self._open, None
@@ -123,6 +75,9 @@ class PostgresStore:
                 connection.close()
 
     # -- inside
+
+    def _held(self, *, durable: bool) -> str:
+        return _HELD
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[psycopg.Connection[Any]]:
@@ -136,11 +91,6 @@ class PostgresStore:
         except driver.Error as exc:
             self.close()
             raise self._error(exc) from None
-
-    def _connection(self) -> psycopg.Connection[Any]:
-        if self._open is None:
-            self._open = prepared(self._connect(), self._prepare)
-        return self._open
 
     def _connect(self) -> psycopg.Connection[Any]:
         wait = max(2, round(self._patience))  # libpq takes whole seconds, at least 2

@@ -6,14 +6,14 @@ import logging
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from turnfsm.runtime.journal import Redact
 
-from .connection import prepared
-from .protocol import SCHEMA, Acquired, Batch, Check, SessionTaken, StoreError, StoreUnavailable
+from .protocol import SCHEMA, StoreError, StoreUnavailable
+from .sql import SqlStore
 
 __all__ = ["SqliteStore"]
 
@@ -25,19 +25,12 @@ _TABLES = (
     "n INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (session, epoch, n)) WITHOUT ROWID",
 )
 
-_LATEST = (
-    "SELECT body FROM record WHERE session = ?1 AND epoch = "
-    "(SELECT max(epoch) FROM record WHERE session = ?1) ORDER BY n"
-)
-
-_ACQUIRE = "INSERT INTO session VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1"
-
 # An update that changes nothing, for a durable batch: it flushes earlier writes.
 _HELD = "SELECT 1 FROM session WHERE id = ? AND epoch = ?"
 _HELD_DURABLY = "UPDATE session SET epoch = epoch WHERE id = ? AND epoch = ? RETURNING 1"
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """A store in a SQLite file, in WAL mode. A missing file is created; only its owner can read it.
 
     Args:
@@ -61,52 +54,12 @@ class SqliteStore:
     def __init__(
         self, path: str | Path, *, patience: float = 2.0, redact: Redact | None = None
     ) -> None:
+        super().__init__(redact, _sql)
         self.path = Path(path)
-        self.redact = redact
         self._patience = patience
-        self._open: sqlite3.Connection | None = None
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self.path)!r})"
-
-    def acquire(self, session: str, check: Check | None = None) -> Acquired:
-        """As `Store.acquire`."""
-        with self._transaction(durable=True) as connection:
-            connection.execute(_ACQUIRE, (session,))
-            cursor = connection.execute("SELECT epoch FROM session WHERE id = ?", (session,))
-            (epoch,) = cursor.fetchone()
-            records = tuple(body for (body,) in connection.execute(_LATEST, (session,)))
-            acquired = Acquired(session, epoch, records)
-            if check is not None:
-                check(acquired)
-        return acquired
-
-    def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
-        """As `Store.append`."""
-        refused: list[SessionTaken | None] = []
-        with self._transaction(durable=any(batch.durable for batch in batches)) as connection:
-            for batch in batches:
-                held = connection.execute(
-                    _HELD_DURABLY if batch.durable else _HELD, (batch.session, batch.epoch)
-                )
-                if not held.fetchall():
-                    refused.append(SessionTaken(batch.session, batch.epoch))
-                    continue
-                connection.executemany(
-                    "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)",
-                    [
-                        (batch.session, batch.epoch, n, body)
-                        for n, body in enumerate(batch.records, batch.first)
-                    ],
-                )
-                refused.append(None)
-        return refused
-
-    def delete(self, session: str) -> None:
-        """As `Store.delete`."""
-        with self._transaction(durable=True) as connection:
-            connection.execute("DELETE FROM record WHERE session = ?", (session,))
-            connection.execute("UPDATE session SET epoch = epoch + 1 WHERE id = ?", (session,))
 
     def close(self) -> None:
         """As `Store.close`."""
@@ -118,6 +71,9 @@ class SqliteStore:
                 connection.close()
 
     # -- inside
+
+    def _held(self, *, durable: bool) -> str:
+        return _HELD_DURABLY if durable else _HELD
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
@@ -138,13 +94,8 @@ class SqliteStore:
             self.close()
             raise
 
-    def _connection(self) -> sqlite3.Connection:
-        if self._open is None:
-            self._make_file()
-            self._open = prepared(self._connect(), self._prepare)
-        return self._open
-
     def _connect(self) -> sqlite3.Connection:
+        self._make_file()
         # The last thread that uses the store closes it, and only one uses it at a time.
         return sqlite3.connect(
             self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
@@ -190,6 +141,10 @@ class SqliteStore:
             f"{self.path}: {reason}; name a file of turnfsm.store, or a new one in a folder that "
             "can be written"
         )
+
+
+def _sql(statement: str) -> str:
+    return statement.replace("turnfsm_", "").replace("%s", "?")
 
 
 def _version(connection: sqlite3.Connection) -> int:
