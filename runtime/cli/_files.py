@@ -1,10 +1,20 @@
-"""Writes the output of a command to a file."""
+"""Writes the output of a command."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["write_file"]
+from turnfsm.runtime.cli._streams import printable
+
+__all__ = ["write_file", "write_text"]
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Write a text to a file, or print it."""
+    if output is None:
+        print(printable(text), end="")
+    else:
+        write_file(output, text.encode())
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_file
-from turnfsm.runtime.cli._streams import printable
+from turnfsm.runtime.cli._files import write_text
+from turnfsm.runtime.cli._options import Output
 
 if TYPE_CHECKING:
     from turnfsm.fsm.audit.audit import Audit
@@ -46,10 +46,7 @@ def audit(
             "can be given several times. Default: any finding.",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the findings to FILE."),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Find known problems in recorded sessions, also of AgentSession.
 
@@ -82,10 +79,7 @@ def audit(
             parts = [_text(file, judged) for file, judged in found]
             parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
             written = "\n".join(parts)
-    if output is None:
-        print(printable(written))
-    else:
-        write_file(output, f"{written}\n".encode())
+    write_text(f"{written}\n", output)
     raise typer.Exit(any(gate.failed_by(judged) for _, judged in found))
 
 

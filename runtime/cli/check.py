@@ -14,6 +14,7 @@ from turnfsm.fsm.check.check import LIMIT, check_file
 from turnfsm.fsm.check.report import Report, as_github, as_json, as_text
 from turnfsm.fsm.check.sarif import as_sarif
 from turnfsm.runtime.cli._files import write_file
+from turnfsm.runtime.cli._options import GOVERNED, HostName
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.pipecat.sources import check_flow as check_pipecat
 from turnfsm.runtime.proof import note_proved, record_of
@@ -22,8 +23,6 @@ __all__ = ["check"]
 
 
 Format = Literal["text", "json", "sarif", "github"]
-Host = Literal["livekit", "pipecat"]
-
 
 _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
     "text": as_text,
@@ -31,8 +30,6 @@ _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
     "sarif": as_sarif,
     "github": as_github,
 }
-
-_SESSIONS = {"livekit": "a TurnSession", "pipecat": "a Pipecat pipeline"}
 
 
 def check(
@@ -49,7 +46,7 @@ def check(
         typer.Option(metavar="DIR", help="Write each counterexample as a journal into DIR."),
     ] = None,
     host: Annotated[
-        Host | None,
+        HostName | None,
         typer.Option(help="Also say whether a session of this framework can run the flows."),
     ] = None,
     record: Annotated[
@@ -79,12 +76,12 @@ def check(
     raise typer.Exit(2 if not loaded else bool(refused) or not proved)
 
 
-def _refused(flows: Iterable[str], host: Host) -> Iterator[str]:
+def _refused(flows: Iterable[str], host: HostName) -> Iterator[str]:
     """Why the flows cannot run in a session of a framework, as the session itself would say it."""
     for name in flows:
         flow = load_flow(name)
         try:
-            check_vocabulary(flow, _SESSIONS[host])
+            check_vocabulary(flow, GOVERNED[host])
             if host == "pipecat":
                 check_pipecat(flow)
         except HostError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_file
+from turnfsm.runtime.cli._files import write_text
+from turnfsm.runtime.cli._options import HostName, Output
 from turnfsm.runtime.cli._streams import quiet_logs
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ __all__ = ["compare"]
 
 
 Format = Literal["table", "markdown", "json"]
-
-
-HostName = Literal["livekit", "pipecat"]
 
 
 def compare(
@@ -35,28 +32,21 @@ def compare(
         HostName, typer.Option(help="AgentSession and TurnSession, or Pipecat and TurnGovernor.")
     ] = "livekit",
     format: Annotated[Format, typer.Option(help="Format of the result.")] = "table",
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the result to FILE."),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Play known failures on a framework alone and governed, and show what the caller gets.
 
     Exit status 0: the governed one is right in every conversation, 1: it is not, 2: bad input.
     """
     from turnfsm.runtime.compare import compare as play
-    from turnfsm.runtime.compare import load_host
+    from turnfsm.runtime.compare import load_host, summary
 
     with quiet_logs():
         played = load_host(host)
         rows = list(play(played, _chosen(played, ids or [])))
-    text = _written(played, rows, format)
-    if output is not None:
-        write_file(output, text.encode())
-    else:
-        print(text, end="")
+    write_text(_written(played, rows, format), output)
     if format != "table" or output is not None:
-        _say_summary(played, rows)
+        print(summary(played, rows), file=sys.stderr)
     raise typer.Exit(not all(row.ours.right for row in rows))
 
 
@@ -91,9 +81,3 @@ def _drawn(table: object) -> str:
     with console.capture() as capture:
         console.print(table)
     return capture.get()
-
-
-def _say_summary(host: Host, rows: Sequence[Compared]) -> None:
-    from turnfsm.runtime.compare import summary
-
-    print(summary(host, rows), file=sys.stderr)

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from turnfsm.runtime.cli._options import HostName
+
 __all__ = ["demo"]
-
-
-HostName = Literal["livekit", "pipecat"]
 
 
 def demo(

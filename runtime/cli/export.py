@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from turnfsm.runtime.cli._options import FlowName, Output
+
 if TYPE_CHECKING:
     from turnfsm.fsm.flow import Flow
 
@@ -18,9 +20,7 @@ Target = Literal["transitions", "xstate", "promela"]
 
 
 def export(
-    flow: Annotated[
-        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
-    ],
+    flow: FlowName,
     to: Annotated[
         Target,
         typer.Option(
@@ -29,20 +29,13 @@ def export(
             "Spin, with the properties of the flow."
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE. Default: print."),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Write a flow for another tool: transitions, XState or Spin."""
     from turnfsm.fsm.load.loader import load_flow
-    from turnfsm.runtime.cli._files import write_file
+    from turnfsm.runtime.cli._files import write_text
 
-    text = _text(load_flow(flow), to, output)
-    if output is None:
-        print(text, end="")
-    else:
-        write_file(output, text.encode())
+    write_text(_text(load_flow(flow), to, output), output)
 
 
 def _text(flow: Flow, to: Target, output: Path | None) -> str:

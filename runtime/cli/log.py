@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnfsm.runtime.cli._options import JournalFile
 from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _EVERY = 0.2  # seconds between two reads of a followed file
 
 
 def log(
-    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
+    journal: JournalFile,
     follow: Annotated[
         bool, typer.Option("-f", "--follow", help="Wait for more lines, until Ctrl-C.")
     ] = False,

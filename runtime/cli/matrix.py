@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from turnfsm.runtime.cli._options import FlowName
 from turnfsm.runtime.cli._streams import printable
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ _STYLES = {
 
 
 def matrix(
-    flow: Annotated[
-        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
-    ],
+    flow: FlowName,
     format: Annotated[Format, typer.Option(help="Format of the table.")] = "table",
 ) -> None:
     """Print what every trigger does in every state, and where it is refused."""

@@ -12,14 +12,13 @@ from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.score import Result, Score, score
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.load.loader import load_flow, shipped_flows
+from turnfsm.runtime.cli._options import FlowName
 
 __all__ = ["mutants"]
 
 
 def mutants(
-    flow: Annotated[
-        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
-    ],
+    flow: FlowName,
     explained: Annotated[
         Path | None,
         typer.Option(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from turnfsm.runtime.cli._files import write_file
+from turnfsm.runtime.cli._options import FlowName, Theme, Width
 
 if TYPE_CHECKING:
     from turnfsm.fsm import Flow
@@ -16,13 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 
-Theme = Literal["auto", "light", "dark"]
-
-
 def render(
-    flow: Annotated[
-        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
-    ],
+    flow: FlowName,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="FILE.svg, .png, .mmd, .dot or .md.")
     ],
@@ -40,9 +36,7 @@ def render(
         bool, typer.Option("--overview", help="Draw a small picture: only states and arrows.")
     ] = False,
     theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = "auto",
-    width: Annotated[
-        int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
-    ] = 1600,
+    width: Width = 1600,
 ) -> None:
     """Draw a flow as SVG, PNG, Mermaid, DOT or Markdown."""
     from turnfsm.fsm import load_flow

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_file
-from turnfsm.runtime.cli._streams import printable
+from turnfsm.runtime.cli._files import write_text
+from turnfsm.runtime.cli._options import Output
 
 __all__ = ["report"]
 
@@ -25,10 +25,7 @@ def report(
     silence: Annotated[
         float, typer.Option(min=0.1, help="A silence counts if it is longer than this, in seconds.")
     ] = 2.0,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the report to FILE."),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Measure conversations: latencies, interruptions, silences and their causes, states.
 
@@ -46,8 +43,4 @@ def report(
             if note.kind == "rollout":
                 groups[str(note.data.get("group"))].append(measured[-1])
     each = {name: Figures.over(groups[name]) for name in sorted(groups)}
-    text = write(Figures.over(measured), format, each).rstrip() + "\n"
-    if output is None:
-        print(printable(text), end="")
-    else:
-        write_file(output, text.encode())
+    write_text(write(Figures.over(measured), format, each).rstrip() + "\n", output)

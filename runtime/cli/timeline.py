@@ -8,24 +8,19 @@ from typing import Annotated
 import typer
 
 from turnfsm.runtime.cli._files import write_file
-from turnfsm.runtime.cli.render import Theme
-from turnfsm.runtime.cli.why import flow_of
+from turnfsm.runtime.cli._options import FlowOfJournal, JournalFile, Theme, Width, flow_of
 
 __all__ = ["timeline"]
 
 
 def timeline(
-    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
+    journal: JournalFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="FILE.svg or .png.")],
-    flow: Annotated[
-        str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
-    ] = None,
+    flow: FlowOfJournal = None,
     start: Annotated[float, typer.Option("--from", min=0, help="First second to draw.")] = 0.0,
     end: Annotated[float | None, typer.Option("--to", min=0, help="Last second to draw.")] = None,
     theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = "auto",
-    width: Annotated[
-        int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
-    ] = 1600,
+    width: Width = 1600,
 ) -> None:
     """Draw a journal over time, with lanes: user, agent, tools, state, timers, refusals."""
     from turnfsm.fsm.diagram import timeline as draw

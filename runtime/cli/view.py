@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import frozen
 
 from turnfsm.runtime.cli._files import write_file
+from turnfsm.runtime.cli._options import FlowOfJournal, flow_of
 
 if TYPE_CHECKING:
     from turnfsm.fsm import Flow
+    from turnfsm.runtime.view.live import LiveView
+    from turnfsm.runtime.view.studio import FlowStudio
 
 __all__ = ["view"]
+
+Address = tuple[str, int, str | None]
+"""The host, the port, and the token that viewers need."""
 
 _LOOK = 0.2
 """Seconds between two reads of growing journals."""
@@ -43,9 +49,7 @@ def view(
         Path | None,
         typer.Option("-o", "--output", help="FILE.html. Default: beside the journal."),
     ] = None,
-    flow: Annotated[
-        str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
-    ] = None,
+    flow: FlowOfJournal = None,
     live: Annotated[
         bool, typer.Option("--live", help="Show journals in the browser while they are written.")
     ] = False,
@@ -74,7 +78,7 @@ def view(
 
     Exit status 0: done, 2: bad input.
     """
-    served = LiveSettings(host, port, token)
+    served = host, port, token
     if _is_flow(source):
         if live or audio is not None or flow is not None:
             raise typer.BadParameter("of a flow; leave --live, --audio and --flow out")
@@ -99,16 +103,7 @@ def view(
         print(out)
 
 
-@frozen
-class LiveSettings:
-    """The address of a page."""
-
-    host: str
-    port: int
-    token: str | None
-
-
-def _serve(source: Path, flow: str | None, settings: LiveSettings) -> None:
+def _serve(source: Path, flow: str | None, at: Address) -> None:
     """Follow journals until Ctrl-C."""
     from turnfsm.fsm.errors import TurnfsmError
     from turnfsm.runtime.view.follow import Folder
@@ -116,18 +111,28 @@ def _serve(source: Path, flow: str | None, settings: LiveSettings) -> None:
 
     if not source.exists():
         raise TurnfsmError(f"{source}: no such file or folder; name a journal or a folder of them")
-    viewer = LiveView(settings.host, settings.port, settings.token)
+    viewer = LiveView(*at)
     folder = Folder(source, viewer.hub, lambda name: _flow(flow, name, source))
-    print(f"{viewer.url} shows {source} as it grows; Ctrl-C ends it", flush=True)
+
+    def look() -> None:
+        for trouble in viewer.in_server(folder.look):
+            print(trouble, file=sys.stderr, flush=True)
+
+    _until_interrupted(viewer, f"{source} as it grows", look)
+
+
+def _until_interrupted(
+    server: LiveView | FlowStudio, what: str, look: Callable[[], None] = lambda: None
+) -> None:
+    print(f"{server.url} shows {what}; Ctrl-C ends it", flush=True)
     try:
         while True:
-            for trouble in viewer.in_server(folder.look):
-                print(trouble, file=sys.stderr, flush=True)
+            look()
             time.sleep(_LOOK)
     except KeyboardInterrupt:
         pass
     finally:
-        viewer.close()
+        server.close()
 
 
 def _is_flow(source: Path) -> bool:
@@ -137,7 +142,7 @@ def _is_flow(source: Path) -> bool:
     return source.suffix in (".yaml", ".yml") or named
 
 
-def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:
+def _show_flow(name: str, output: Path | None, at: Address) -> None:
     """Write the page of a flow, or serve it until Ctrl-C."""
     from turnfsm.fsm.errors import TurnfsmError
     from turnfsm.runtime.view.flow_page import flow_page
@@ -149,25 +154,15 @@ def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:
         return
     from turnfsm.runtime.view.studio import FlowStudio
 
-    studio = FlowStudio(name, settings.host, settings.port, settings.token)
-    print(f"{studio.url} shows {name} as you save it; Ctrl-C ends it", flush=True)
-    try:
-        while True:
-            time.sleep(3600)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        studio.close()
+    _until_interrupted(FlowStudio(name, *at), f"{name} as you save it")
 
 
 def _flow(named: str | None, name: str, journal: Path) -> Flow:
-    """The named flow; else the journal's, if it is a shipped one."""
-    from turnfsm.fsm import load_flow, shipped_flows
     from turnfsm.fsm.errors import TurnfsmError
 
-    if named is None and name not in shipped_flows():
+    if (flow := flow_of(named, name)) is None:
         raise TurnfsmError(
             f"{journal}: of the flow {name!r}, which is none of the shipped ones; "
             "name its file: --flow FILE.yaml"
         )
-    return load_flow(named or name)
+    return flow

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from turnfsm.runtime.cli._options import FlowOfJournal, JournalFile, flow_of
 from turnfsm.runtime.cli._streams import printable
 
-if TYPE_CHECKING:
-    from turnfsm.fsm import Flow
-
-__all__ = ["flow_of", "why"]
+__all__ = ["why"]
 
 
 def why(
-    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
+    journal: JournalFile,
     at: Annotated[
         float | None,
         typer.Option(min=0, help="Only the silence at this second.", show_default=False),
@@ -24,9 +21,7 @@ def why(
     longer_than: Annotated[
         float, typer.Option(min=0.1, help="Only silences longer than this, in seconds.")
     ] = 2.0,
-    flow: Annotated[
-        str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
-    ] = None,
+    flow: FlowOfJournal = None,
 ) -> None:
     """Say why a conversation was silent: the cause of every silence, from its journal."""
     from turnfsm.fsm import TurnfsmError
@@ -49,12 +44,3 @@ def why(
         last = recorded.records[-1].t if recorded.records else 0.0
         raise TurnfsmError(f"error: {journal} ends at {last:.2f} s; give --at a time before")
     print(printable(str(moment)))
-
-
-def flow_of(named: str | None, recorded_name: str) -> Flow | None:
-    """The named flow; else the journal's, if it is a shipped one."""
-    from turnfsm.fsm import load_flow, shipped_flows
-
-    if named is not None:
-        return load_flow(named)
-    return load_flow(recorded_name) if recorded_name in shipped_flows() else None

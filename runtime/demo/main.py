@@ -15,6 +15,7 @@ from rich.console import Console
 from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.fsm.diagram import timeline
 from turnfsm.fsm.journal import Journal, journal_of, read_journal
+from turnfsm.runtime.cli._options import GOVERNED
 from turnfsm.runtime.cli._streams import quiet_logs
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import JsonlSink
@@ -41,8 +42,6 @@ Spoken = TypeVar("Spoken", bound="SpokenStack")
 
 INTERRUPTED = 130
 
-_HOSTS = {"livekit": "a TurnSession", "pipecat": "a Pipecat pipeline"}
-
 Hold: TypeAlias = Callable[[Flow, Take], Awaitable[None]]
 
 
@@ -65,7 +64,7 @@ def demo(settings: Settings) -> int:
         TurnfsmError: The flow, the extra or the folder cannot be used.
     """
     flow = load_flow(settings.flow)
-    check_vocabulary(flow, _HOSTS[settings.host])
+    check_vocabulary(flow, GOVERNED[settings.host])
     folder = OutFolder(settings.out)
     folder.open()
     try:
