@@ -17,7 +17,6 @@ from pipecat.transports.smallwebrtc.connection import SmallWebRTCConnection
 from pipecat.transports.smallwebrtc.transport import SmallWebRTCTransport
 from pipecat.workers.runner import WorkerRunner
 
-from turnfsm.runtime.conversation.ports import Report
 from turnfsm.runtime.demo.pipecat.hold import PipelineStack, pipeline
 from turnfsm.runtime.demo.robot import Robot
 from turnfsm.runtime.demo.speech import RATE
@@ -65,7 +64,7 @@ class Site:
     async def _answer(self, connection: SmallWebRTCConnection) -> None:
         states: asyncio.Queue[str] = asyncio.Queue()
 
-        def reported(report: Report | AgentStateChanged) -> None:
+        def reported(report: object) -> None:
             if isinstance(report, AgentStateChanged):
                 states.put_nowait(report.new)
 

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-from pipecat.frames.frames import (
-    DataFrame,
-    EndWorkerFrame,
-    ErrorFrame,
-    Frame,
-    InterruptionFrame,
-    LLMContextFrame,
-    TTSAudioRawFrame,
-    TTSSpeakFrame,
-    TTSStartedFrame,
-    TTSStoppedFrame,
-)
+from pipecat.frames import frames as f
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.fsm.flow import Tuning
@@ -40,7 +29,10 @@ from .output import Tap
 from .requests import Names, request, text_of
 from .speculation import Speculation
 
-__all__ = ["AgentStateChanged", "PipecatAgent", "StepEnd"]
+if TYPE_CHECKING:
+    from turnfsm.fsm.audit.properties import Broken
+
+__all__ = ["AgentStateChanged", "PipecatAgent", "Reports", "StepEnd"]
 
 
 @attrs.frozen
@@ -51,11 +43,14 @@ class AgentStateChanged:
     new: str
 
 
-Push = Callable[[Frame], Coroutine[Any, Any, None]]
+Reports = Callable[["Report | AgentStateChanged | Broken"], None]
+"""What the application is notified with."""
+
+Push = Callable[[f.Frame], Coroutine[Any, Any, None]]
 
 
 @dataclass
-class StepEnd(DataFrame):
+class StepEnd(f.DataFrame):
     """Marks the end of a step. When it has passed the assistant aggregator, the heard part of the
     step is in the conversation."""
 
@@ -93,7 +88,7 @@ class PipecatAgent(Host):
         settings: Settings,
         tap: Tap,
         take: Callable[[Turn], Coroutine[Any, Any, None]],
-        on_report: Callable[[Report | AgentStateChanged], None] | None,
+        on_report: Reports | None,
     ) -> None:
         super().__init__()
         self.settings, self.output = settings, tap
@@ -120,7 +115,7 @@ class PipecatAgent(Host):
 
     # -- requests of Pipecat
 
-    def asked(self, frame: LLMContextFrame) -> None:
+    def asked(self, frame: f.LLMContextFrame) -> None:
         """A request for the model has arrived: to answer a committed turn, or from the
         application."""
         turn = self.hearing.take_committed()
@@ -149,14 +144,14 @@ class PipecatAgent(Host):
             calls = self.calls.open.values()
             context = request(reply, self.conductor, self.names, calls)
             if not await self.speculation.answers(reply, context):
-                await self.push(LLMContextFrame(context))
+                await self.push(f.LLMContextFrame(context))
             return
         end, of = StepEnd(step.id), reply.of
         if isinstance(of, Sound):
-            pieces = [TTSAudioRawFrame(piece, of.rate, 1) for piece in of.pieces()]
-            frames = [TTSStartedFrame(), *pieces, TTSStoppedFrame()]
+            pieces = [f.TTSAudioRawFrame(piece, of.rate, 1) for piece in of.pieces()]
+            frames = [f.TTSStartedFrame(), *pieces, f.TTSStoppedFrame()]
         else:
-            frames = [of or TTSSpeakFrame(reply.text)]
+            frames = [of or f.TTSSpeakFrame(reply.text)]
             end.interruptible = frames[0].interruptible
         for frame in (*frames, end):
             await self.say_frame(frame)
@@ -165,10 +160,10 @@ class PipecatAgent(Host):
         """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply
         behind it is ready, interrupt only what follows the model."""
         if self._waiting and reply.text is not None and reply.interrupted_by == "programmatic":
-            self.tasks.start(self.say_frame(InterruptionFrame()))
+            self.tasks.start(self.say_frame(f.InterruptionFrame()))
         elif reply is not self._waiting or not self._lost:
             self._lost = True
-            self.tasks.start(self.push(InterruptionFrame()))
+            self.tasks.start(self.push(f.InterruptionFrame()))
 
     def yield_floor(self, reply: Reply) -> None:
         """Release the floor. The model's response goes on."""
@@ -200,7 +195,7 @@ class PipecatAgent(Host):
 
     def hang_up(self) -> None:
         """End the pipeline, after everything that was pushed before."""
-        self.tasks.start(self.push(EndWorkerFrame()))
+        self.tasks.start(self.push(f.EndWorkerFrame()))
 
     async def add_result(self, call: OpenCall) -> None:
         """Give the result to Pipecat."""
@@ -249,7 +244,7 @@ class PipecatAgent(Host):
             self.tasks.start(self._take(turn))
         elif self.hearing.commit(turn):
             self.context.add_message({"role": "user", "content": turn.new_transcript})
-            self.asked(LLMContextFrame(self.context))
+            self.asked(f.LLMContextFrame(self.context))
 
     # -- the step that holds the floor
 
@@ -323,7 +318,7 @@ class PipecatAgent(Host):
             reply.interrupted = True
             self.conductor.speech.interrupted(reply, "programmatic")
 
-    def failed(self, frame: ErrorFrame) -> None:
+    def failed(self, frame: f.ErrorFrame) -> None:
         """A processor has failed."""
         step = self.step
         failure = failure_of(frame, step.speech.id if step is not None else None)
@@ -350,4 +345,4 @@ class PipecatAgent(Host):
 
 def _stays_whole(reply: Reply) -> bool:
     """Pipecat drops none of it at an interruption."""
-    return isinstance(reply.of, TTSSpeakFrame) and not reply.of.interruptible
+    return isinstance(reply.of, f.TTSSpeakFrame) and not reply.of.interruptible

@@ -9,16 +9,7 @@ from typing import TypeAlias
 
 from pipecat.audio.mixers.base_audio_mixer import BaseAudioMixer
 from pipecat.audio.utils import create_file_resampler, mix_audio
-from pipecat.frames.frames import (
-    ControlFrame,
-    Frame,
-    MixerControlFrame,
-    TextFrame,
-    TTSAudioRawFrame,
-    TTSSpeakFrame,
-    TTSStartedFrame,
-    TTSStoppedFrame,
-)
+from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from turnfsm.fsm import HostError
@@ -31,11 +22,14 @@ __all__ = ["BackchannelCatch", "BackchannelMixer", "PipecatBackchannels"]
 
 Mixers: TypeAlias = "BaseAudioMixer | Mapping[str | None, BaseAudioMixer] | None"
 
-OF_THE_TTS = (TTSSpeakFrame, TTSStartedFrame, TextFrame, TTSAudioRawFrame, TTSStoppedFrame)
+TTS_FRAMES = (
+    *(f.TTSSpeakFrame, f.TTSStartedFrame, f.TextFrame),
+    *(f.TTSAudioRawFrame, f.TTSStoppedFrame),
+)
 
 
 @dataclass
-class BackchannelMark(ControlFrame):
+class BackchannelMark(f.ControlFrame):
     """Marks the start and the end of the audio for one text.
 
     Attributes:
@@ -53,19 +47,18 @@ class BackchannelCatch(FrameProcessor):
     def __init__(self) -> None:
         super().__init__(name="turnfsm.backchannels")
         self._mark: BackchannelMark | None = None
-        self._pieces: list[TTSAudioRawFrame] = []
+        self._pieces: list[f.TTSAudioRawFrame] = []
 
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """As `FrameProcessor.process_frame`."""
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, BackchannelMark):
             if frame is self._mark:
                 self._end(frame.sound)
             else:
                 self._mark, self._pieces = frame, []
-        elif self._mark is None or not isinstance(frame, OF_THE_TTS):
+        elif self._mark is None or not isinstance(frame, TTS_FRAMES):
             await self.push_frame(frame, direction)
-        elif isinstance(frame, TTSAudioRawFrame):
+        elif isinstance(frame, f.TTSAudioRawFrame):
             self._pieces.append(frame)
 
     def _end(self, sound: asyncio.Future[Sound]) -> None:
@@ -126,7 +119,7 @@ class BackchannelMixer(BaseAudioMixer):
         if self._inner is not None:
             await self._inner.stop()
 
-    async def process_frame(self, frame: MixerControlFrame) -> None:
+    async def process_frame(self, frame: f.MixerControlFrame) -> None:
         """Pass settings to the application's own mixer."""
         if self._inner is not None:
             await self._inner.process_frame(frame)
@@ -158,7 +151,7 @@ class PipecatBackchannels(Backchannels):
 
     async def _synthesise_backchannel(self, voice: object, text: str) -> Sound:
         mark = BackchannelMark(asyncio.get_running_loop().create_future())
-        speak = TTSSpeakFrame(text, append_to_context=False, text_type="backchannel")
+        speak = f.TTSSpeakFrame(text, append_to_context=False, text_type="backchannel")
         speak.interruptible = False
         for frame in (mark, speak, mark):
             await self.agent.say_frame(frame)

@@ -11,13 +11,7 @@ from functools import partial
 from typing import Any
 
 import attrs
-from pipecat.frames.frames import (
-    Frame,
-    FunctionCallCancelFrame,
-    FunctionCallInProgressFrame,
-    FunctionCallResultFrame,
-    FunctionCallResultProperties,
-)
+from pipecat.frames import frames as f
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.utils.errors import ErrorCategory
 
@@ -65,7 +59,7 @@ class _Given:
 
     give: Callable[..., Awaitable[None]]
     params: FunctionCallParams | None = None
-    properties: FunctionCallResultProperties | None = None
+    properties: f.FunctionCallResultProperties | None = None
 
 
 class PipecatCalls(Calls):
@@ -149,14 +143,14 @@ class PipecatCalls(Calls):
 
     # -- calls whose handler is not wrapped, and calls that Pipecat cancels
 
-    def runs(self, frame: FunctionCallInProgressFrame) -> None:
+    def runs(self, frame: f.FunctionCallInProgressFrame) -> None:
         """Pipecat runs the handler of a call."""
         call = self.open.get(frame.tool_call_id)
         wrapped = self.tools.keys() & {frame.function_name, None}
         if call is not None and call.of is None and (frame.cancel_on_interruption or not wrapped):
             self._begun(call)
 
-    async def result_passes(self, frame: FunctionCallResultFrame) -> None:
+    async def result_passes(self, frame: f.FunctionCallResultFrame) -> None:
         """A result is on its way into the context. The flow requests the reply that delivers it,
         which Pipecat would forget if the user makes a noise then."""
         call = self.open.get(frame.tool_call_id)
@@ -166,7 +160,7 @@ class PipecatCalls(Calls):
             self._begun(call)
         await self._deliver(call, frame, "result")
 
-    async def cancel_passes(self, frame: FunctionCallCancelFrame) -> Frame:
+    async def cancel_passes(self, frame: f.FunctionCallCancelFrame) -> f.Frame:
         """Pipecat has cancelled a call: with the speech that has made it, after its timeout, or
         because the model or the application wants it.
 
@@ -180,7 +174,7 @@ class PipecatCalls(Calls):
         if not frame.run_llm:
             super().given_up(call)
             return frame
-        result = FunctionCallResultFrame(
+        result = f.FunctionCallResultFrame(
             call.name, call.id, json.loads(call.arguments), TIMED_OUT, run_llm=True
         )
         await self._deliver(call, result, "cancelled")
@@ -190,7 +184,7 @@ class PipecatCalls(Calls):
         replaced = REPLACED if self.tools.keys() & {call.name, None} else ""
         logger.warning(UNKNOWN, call.name, call.name, replaced)
 
-        async def give(result: Any, *, properties: FunctionCallResultProperties) -> None:
+        async def give(result: Any, *, properties: f.FunctionCallResultProperties) -> None:
             """A cancelled call has no result to give."""
 
         call.of = _Given(give)
@@ -200,11 +194,11 @@ class PipecatCalls(Calls):
         )
         conductor.requests.call_started(call.id)
 
-    async def _deliver(self, call: OpenCall, frame: FunctionCallResultFrame, how: End) -> None:
-        async def give(result: Any, *, properties: FunctionCallResultProperties) -> None:
+    async def _deliver(self, call: OpenCall, frame: f.FunctionCallResultFrame, how: End) -> None:
+        async def give(result: Any, *, properties: f.FunctionCallResultProperties) -> None:
             frame.properties = properties
 
-        call.of.give, given = give, frame.properties or FunctionCallResultProperties()
+        call.of.give, given = give, frame.properties or f.FunctionCallResultProperties()
         if given.run_llm is None:
             given = replace(given, run_llm=frame.run_llm)
         await self._settle(call, frame.result, how, properties=given)
@@ -222,7 +216,7 @@ class PipecatCalls(Calls):
     async def give(self, call: OpenCall) -> None:
         """Give the result to Pipecat, which requests no reply for it, and reports when the result
         is in the context."""
-        given: FunctionCallResultProperties | None = call.of.properties
+        given: f.FunctionCallResultProperties | None = call.of.properties
         own = given.on_context_updated if given is not None else None
 
         async def updated() -> None:
@@ -230,7 +224,7 @@ class PipecatCalls(Calls):
             if own is not None:
                 await own()
 
-        properties = FunctionCallResultProperties(run_llm=False, on_context_updated=updated)
+        properties = f.FunctionCallResultProperties(run_llm=False, on_context_updated=updated)
         await call.of.give(call.result, properties=properties)
 
     async def _settle(
@@ -239,7 +233,7 @@ class PipecatCalls(Calls):
         result: Any,
         how: End = "result",
         *,
-        properties: FunctionCallResultProperties | None = None,
+        properties: f.FunctionCallResultProperties | None = None,
     ) -> None:
         """The tool has called its `result_callback`."""
         if properties is not None and not properties.is_final:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +30,7 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import Store
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
+from .agent import Reports
 from .calls import Handler
 from .gates import AskGate, HeardGate, ModelGate, TailGate
 from .output import Tap
@@ -125,7 +126,7 @@ class TurnGovernor:
         actions: object | None = None,
         posts: Iterable[str] = (),
         proof: Proof = "require",
-        on_report: Callable[[Any], None] | None = None,
+        on_report: Reports | None = None,
         store: Store | str | Path | None = None,
         session_id: str | None = None,
         telemetry: bool | Telemetry = False,

@@ -35,30 +35,24 @@ class Pauses(VADAnalyzer):
         return self._inner.params
 
     def set_sample_rate(self, sample_rate: int) -> None:
-        """As `VADAnalyzer.set_sample_rate`."""
         self._inner.set_sample_rate(sample_rate)
 
     def set_params(self, params: VADParams) -> None:
-        """As `VADAnalyzer.set_params`."""
         self._inner.set_params(params)
 
     def num_frames_required(self) -> int:
-        """As `VADAnalyzer.num_frames_required`."""
         return int(self._inner.num_frames_required())
 
     def voice_confidence(self, buffer: bytes) -> float:
-        """As `VADAnalyzer.voice_confidence`."""
         return float(self._inner.voice_confidence(buffer))
 
     async def analyze_audio(self, buffer: bytes) -> VADState:
-        """As `VADAnalyzer.analyze_audio`."""
         state = await self._inner.analyze_audio(buffer)
         seconds = len(buffer) / BYTES / self.sample_rate
         self.silence = self.silence + seconds if state is VADState.STOPPING else 0.0
         return state
 
     async def cleanup(self) -> None:
-        """As `VADAnalyzer.cleanup`."""
         await self._inner.cleanup()
         await super().cleanup()
 

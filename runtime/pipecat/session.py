@@ -24,7 +24,7 @@ from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 
-from .agent import PipecatAgent
+from .agent import PipecatAgent, Reports
 from .backchannels import PipecatBackchannels
 from .functions import parameters_of
 from .hearing import OWNER, Hearing
@@ -40,15 +40,10 @@ class PipecatSession(PipecatBackchannels):
     """The conversation of a pipeline: its flow, its agent, and its stored state.
 
     Args:
-        flow: The flow that governs it.
-        timers: Seconds that override those of the flow.
         tap: The audio output.
         take: Commits a deferred turn.
-        actions: Has methods for the application's own actions and host facts.
-        sinks: Each gets every record of the journal.
-        on_report: Called with the events for the application.
-        telemetry, audit: As for `TurnGovernor`.
-        store, session_id: Where the conversation is saved, and under which name.
+
+    The other arguments are those of `TurnGovernor`.
     """
 
     def __init__(
@@ -60,7 +55,7 @@ class PipecatSession(PipecatBackchannels):
         *,
         actions: object | None,
         sinks: Iterable[Sink],
-        on_report: Callable[[Any], None] | None,
+        on_report: Reports | None,
         telemetry: object,
         audit: bool,
         store: Store | str | Path | None,

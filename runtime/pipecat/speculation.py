@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from pipecat.frames.frames import EagerEndOfTurnCancelFrame, Frame, UserStoppedSpeakingFrame
+from pipecat.frames import frames as f
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.runtime.host.reply import Reply
@@ -24,10 +24,10 @@ class Speculation:
         push: Pushes a frame to the LLM service.
     """
 
-    def __init__(self, push: Callable[[Frame], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, push: Callable[[f.Frame], Coroutine[Any, Any, None]]) -> None:
         self._push = push
         self._sent: LLMContext | None = None
-        self._end: UserStoppedSpeakingFrame | None = None
+        self._end: f.UserStoppedSpeakingFrame | None = None
         self._reply: Reply | None = None
 
     @property
@@ -39,7 +39,7 @@ class Speculation:
         """A request passes."""
         self._sent = context
 
-    def holds(self, end: UserStoppedSpeakingFrame) -> bool:
+    def holds(self, end: f.UserStoppedSpeakingFrame) -> bool:
         """Whether the frame is held back."""
         if self._sent is None or self._end is not None:
             return False
@@ -66,7 +66,7 @@ class Speculation:
     async def withdraw(self, reply: Reply | None = None) -> None:
         """Discard the response; with a reply, only that which answers it."""
         if self._sent is not None and reply in (None, self._reply):
-            await self._push(EagerEndOfTurnCancelFrame())
+            await self._push(f.EagerEndOfTurnCancelFrame())
             await self.forget()
 
     async def forget(self) -> None:

@@ -7,19 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from pipecat.frames.frames import (
-    CancelWorkerFrame,
-    ErrorFrame,
-    Frame,
-    InterimTranscriptionFrame,
-    LLMContextFrame,
-    ProposedUserStartedSpeakingFrame,
-    ProposedUserStoppedSpeakingFrame,
-    StartFrame,
-    TranscriptionFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessorSetup
 from pipecat.turns.types import ProcessFrameResult, UserTurnSpeculation
 from pipecat.turns.user_mute import BaseUserMuteStrategy
@@ -35,6 +23,13 @@ from .agent import PipecatAgent
 from .hearing import Hearing
 
 __all__ = ["Ends", "FlowMutes", "governed"]
+
+
+HEARD = (
+    *(f.VADUserStoppedSpeakingFrame, f.ProposedUserStoppedSpeakingFrame),
+    *(f.TranscriptionFrame, f.InterimTranscriptionFrame),
+)
+"""After these, the user may have said enough."""
 
 
 class Ears(BaseUserTurnStartStrategy):
@@ -55,21 +50,22 @@ class Ears(BaseUserTurnStartStrategy):
             await self.trigger_reset_aggregation()
         return taken
 
-    async def process_frame(self, frame: Frame) -> ProcessFrameResult:
+    async def process_frame(self, frame: f.Frame) -> ProcessFrameResult:
         match frame:
-            case StartFrame():
+            case f.StartFrame():
                 await self._refuse_ungoverned()
-            case VADUserStartedSpeakingFrame():
+            case f.VADUserStartedSpeakingFrame():
                 self._hearing.voice_started("vad", after=frame.start_secs)
-            case VADUserStoppedSpeakingFrame():
+            case f.VADUserStoppedSpeakingFrame():
                 self._hearing.voice_ended("vad", after=frame.stop_secs)
-            case ProposedUserStartedSpeakingFrame():
+            case f.ProposedUserStartedSpeakingFrame():
                 self._hearing.voice_started("service")
-            case ProposedUserStoppedSpeakingFrame():
+            case f.ProposedUserStoppedSpeakingFrame():
                 self._hearing.voice_ended("service")
-            case TranscriptionFrame() | InterimTranscriptionFrame() if words := frame.text.strip():
-                final = isinstance(frame, TranscriptionFrame)
-                self._hearing.transcript_received(words, final=final)
+            case f.TranscriptionFrame() | f.InterimTranscriptionFrame():
+                if words := frame.text.strip():
+                    final = isinstance(frame, f.TranscriptionFrame)
+                    self._hearing.transcript_received(words, final=final)
         return ProcessFrameResult.CONTINUE
 
     async def _refuse_ungoverned(self) -> None:
@@ -77,8 +73,8 @@ class Ears(BaseUserTurnStartStrategy):
             self._check()
         except HostError as error:
             up = FrameDirection.UPSTREAM
-            await self.push_frame(ErrorFrame(str(error), exception=error), up)
-            await self.push_frame(CancelWorkerFrame(reason=str(error)), up)
+            await self.push_frame(f.ErrorFrame(str(error), exception=error), up)
+            await self.push_frame(f.CancelWorkerFrame(reason=str(error)), up)
 
 
 class _Around(BaseObject):
@@ -102,13 +98,13 @@ class _Around(BaseObject):
     async def handle_user_turn_stopped(self) -> None:
         await self._inner.handle_user_turn_stopped()
 
-    async def process_frame(self, frame: Frame) -> ProcessFrameResult | None:
+    async def process_frame(self, frame: f.Frame) -> ProcessFrameResult | None:
         return await self._inner.process_frame(frame)
 
     async def _pushed(self, inner: Any, *args: Any) -> None:
         await self.push_frame(*args)
 
-    async def _broadcast(self, inner: Any, kind: type[Frame], **fields: Any) -> None:
+    async def _broadcast(self, inner: Any, kind: type[f.Frame], **fields: Any) -> None:
         await self.broadcast_frame(kind, **fields)
 
 
@@ -184,7 +180,7 @@ class Stops(_Around, BaseUserTurnStopStrategy):
                 confirms_speculation=not requests,  # no request is sent
             )
         if speculated and taken:
-            self._agent.asked(LLMContextFrame(self._agent.context, speculation=True))
+            self._agent.asked(f.LLMContextFrame(self._agent.context, speculation=True))
 
 
 class Ends(BaseUserTurnStopStrategy):
@@ -226,11 +222,10 @@ class Ends(BaseUserTurnStopStrategy):
         await self._stop()
         await super().cleanup()
 
-    async def process_frame(self, frame: Frame) -> ProcessFrameResult:
-        if isinstance(frame, TranscriptionFrame) and (text := frame.text.strip()):
+    async def process_frame(self, frame: f.Frame) -> ProcessFrameResult:
+        if isinstance(frame, f.TranscriptionFrame) and (text := frame.text.strip()):
             self._hearing.words_counted(text)
-        events = (VADUserStoppedSpeakingFrame, ProposedUserStoppedSpeakingFrame, TranscriptionFrame)
-        if isinstance(frame, (*events, InterimTranscriptionFrame)):
+        if isinstance(frame, HEARD):
             self._heard.set()
             if self._hearing.ends_now:
                 await self._end()
@@ -293,7 +288,7 @@ class FlowMutes(BaseUserMuteStrategy):
         super().__init__()
         self._hearing = hearing
 
-    async def process_frame(self, frame: Frame) -> bool:
+    async def process_frame(self, frame: f.Frame) -> bool:
         return bool(self._hearing.tuning.mute)
 
 

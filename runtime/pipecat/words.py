@@ -6,14 +6,7 @@ from __future__ import annotations
 import asyncio
 
 import attrs
-from pipecat.frames.frames import (
-    EndFrame,
-    Frame,
-    InterruptionFrame,
-    OutputAudioRawFrame,
-    SystemFrame,
-    TTSStoppedFrame,
-)
+from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from .output import Tap
@@ -34,7 +27,7 @@ class _Timed:
         waited: For how long audio had been held back when the frame arrived.
     """
 
-    frame: Frame
+    frame: f.Frame
     at: float
     waited: float
 
@@ -52,13 +45,11 @@ class WordGate(FrameProcessor):
         self._passing_on: asyncio.Task[None] | None = None
 
     async def cleanup(self) -> None:
-        """As `FrameProcessor.cleanup`."""
         await super().cleanup()
         if self._passing_on is not None:
             await self.cancel_task(self._passing_on)
 
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """As `FrameProcessor.process_frame`."""
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if direction is not FrameDirection.DOWNSTREAM:
             await self.push_frame(frame, direction)
@@ -68,9 +59,9 @@ class WordGate(FrameProcessor):
             if self._passing_on is None or self._passing_on.done():
                 self._passing_on = self.create_task(self._pass_on())
         else:
-            if isinstance(frame, InterruptionFrame):
+            if isinstance(frame, f.InterruptionFrame):
                 self._timed = [timed for timed in self._timed if not timed.frame.interruptible]
-            elif isinstance(frame, EndFrame):
+            elif isinstance(frame, f.EndFrame):
                 while self._timed:  # the output waits for their time
                     await self.push_frame(self._timed.pop(0).frame)
             await self.push_frame(frame, direction)
@@ -87,7 +78,7 @@ class WordGate(FrameProcessor):
                 await self.push_frame(first.frame)
 
 
-def _waits(frame: Frame) -> bool:
+def _waits(frame: f.Frame) -> bool:
     return bool(frame.pts) and not isinstance(
-        frame, SystemFrame | OutputAudioRawFrame | TTSStoppedFrame
+        frame, f.SystemFrame | f.OutputAudioRawFrame | f.TTSStoppedFrame
     )

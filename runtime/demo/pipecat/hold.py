@@ -31,7 +31,7 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.conversation.ports import FalseInterruption, Report
+from turnfsm.runtime.conversation.ports import FalseInterruption
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.parts import Stack
 from turnfsm.runtime.demo.prompter import Prompter
@@ -229,7 +229,7 @@ def _handler(tool: Callable[..., Awaitable[str]], scribe: Scribe, prompter: Prom
     return handler
 
 
-def _reported(report: Report | AgentStateChanged, scribe: Scribe) -> None:
+def _reported(report: object, scribe: Scribe) -> None:
     if isinstance(report, AgentStateChanged):
         scribe.agent_state(report.old, report.new)
     elif isinstance(report, FalseInterruption):
