@@ -142,7 +142,8 @@ class Action:
 
     is_: str = doc("What it does, in one sentence.", yaml="is", default="")
     owner: str = doc(
-        "Its task is cancelled when this ends: state, session, or a declared scope.",
+        "Its task is cancelled when this ends: state, session, or a declared scope. With 'say' or "
+        "'audio': if nothing of it was heard by then, it is not said.",
         default="session",
     )
     done: str | None = doc(

@@ -12,6 +12,7 @@ from turnfsm.fsm.flow import (
     Flow,
     Never,
     Phrases,
+    Scope,
     Seconds,
     State,
     Transition,
@@ -97,6 +98,11 @@ class Parts:
             facts = {**facts, scope: {**facts.get(scope, {}), name: fact}}
             self.file = attrs.evolve(self.file, facts=facts)
             self.places["facts", name] = place
+
+    def scope(self, name: str, scope: Scope, place: Path) -> None:
+        if name not in self.file.scopes:
+            self.file = attrs.evolve(self.file, scopes={**self.file.scopes, name: scope})
+            self.places["scopes", name] = place
 
     def action(self, name: str, action: Action, place: Path) -> None:
         if name not in self.file.actions:

@@ -183,10 +183,11 @@ def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
 
 def _actions(flow: Flow, source: Source) -> Iterator[Finding]:
     for name, action in flow.actions.items():
-        if action.audible and action.owner != "session":
-            message = f"action {quoted(name)} says a text and has no task"
+        if action.audible and action.owner == "state":
+            message = f"action {quoted(name)} says a text, and the state ends when it is said"
             path: Path = ("actions", name, "owner")
-            yield source.at_key(path, message, "remove 'owner'", code="contradiction")
+            remedy = "remove 'owner', or name a scope"
+            yield source.at_key(path, message, remedy, code="contradiction")
         sound: Path = ("actions", name, "audio")
         if action.say and action.audio:
             message = "an action either says a text or plays a sound"

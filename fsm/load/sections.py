@@ -53,11 +53,11 @@ def _patient(parts: Parts) -> Iterator[tuple[str, WrittenState]]:
 
 _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "fillers": ("tool_running", add_fillers),
-    "silence": ("listening", add_silence),
     "monologue": ("speaking", add_monologue),
     "backchannels": ("listening", add_backchannels),
     "never_silent": ("listening", add_never_silent),
     "not_heard": ("listening", add_not_heard),
+    "silence": ("listening", add_silence),  # counts from what the others say
     "hold": ("listening", add_hold),
     "button": ("listening", add_button),
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Names, Never, Texts, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Names, Never, Scope, Texts, Transition, Trigger
 from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
@@ -135,6 +135,8 @@ FILLED = (*AT_WORK, "listening")
 """The states in which the user may wait for what a filler bridges."""
 BY_WORDS = ("final_transcript", "turn_committed", "message_answered", "user_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "reply_requested", "turn_dropped", "user_typed")
+_QUIET = "user_silence"
+"""The scope of a text to a user who says nothing."""
 _WAITS = {"turn_open", "reply_awaited"}
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
 _FILLER_END = 0.3
@@ -243,13 +245,20 @@ def add_silence(parts: Parts) -> None:
     section: Path = ("silence",)
     parts.can_say(section)
     parts.user_typed(section)
+    others = parts.rows("listening").items()
+    texts = {t: rows for t, rows in others if t not in _COUNTED_FROM and _say(parts, rows)}
+    over = ("user_started_speaking", *BY_WORDS, *texts)
+    parts.scope(_QUIET, Scope(begins=("user_stopped_speaking",), ends=over), section)
     prompts = parts.file.silence
     names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
     timers = (*names, "hang_up_after") if prompts[-1].hang_up else names
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
         here = parts.place("silence", index)
-        parts.action(f"say_{name}", Action(say=prompt.say), here)
-        fact = Fact(set_by=(name,), cleared_by=BY_WORDS)
+        heard = f"{name}_heard"
+        parts.event(heard, Trigger(is_="The user has heard this text."), here)
+        action = Action(say=prompt.say, owner=_QUIET, done=heard)
+        parts.action(f"say_{name}", action, here)
+        fact = Fact(set_by=(heard,), cleared_by=BY_WORDS)
         parts.fact("session", f"{name}_said", fact, here)
         row = Transition(
             conditions=("can_say", *_said(names[:index])),
@@ -267,9 +276,22 @@ def add_silence(parts: Parts) -> None:
             actions=("hang_up",),
         )
         parts.paced_timer("listening", "hang_up_after", None, _HANG_UP_AFTER, row, here)
+    for trigger, rows in texts.items():
+        counted = tuple(
+            row
+            if row.dest or not _say(parts, (row,))
+            else attrs.evolve(row, restarts=(*row.restarts, *timers))
+            for row in rows
+        )
+        parts.trigger("listening", trigger, counted, section)
     for trigger in _COUNTED_FROM:
         rows = parts.file.states["listening"].on.get(trigger, ())
         parts.trigger("listening", trigger, also_restarting(rows, timers), section)
+
+
+def _say(parts: Parts, rows: Rows) -> bool:
+    actions = (parts.file.actions.get(name) for row in rows for name in row.actions)
+    return any(action is not None and action.audible for action in actions)
 
 
 def _said(names: Sequence[str]) -> Names:

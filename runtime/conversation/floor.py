@@ -130,6 +130,10 @@ class Floor:
         """Whether a step of this speech holds the floor."""
         return self.step is not None and self.step.speech is speech
 
+    def plays(self, speech: Speech) -> bool:
+        """Whether a step of this speech holds the floor, and is being heard."""
+        return self.holds(speech) and self.step is not None and self.step.id == self._playing
+
     def returned_by(self, speech: Speech) -> bool:
         """A step of this speech has held the floor, and none does."""
         return speech.id in self._past_holders and not self.holds(speech)

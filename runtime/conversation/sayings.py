@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 from turnfsm.fsm.flow import Action
@@ -28,20 +29,31 @@ class Sayings:
         self._times: Counter[str] = Counter()
         self._texts: dict[str, Speech] = {}
         self._done: dict[str, str] = {}
+        self._tasks: dict[str, asyncio.Future[None]] = {}
         self._begun: dict[str, Speech] = {}
         self._silent: set[str] = set()
         self._yielded: Speech | None = None
 
-    def say(self, name: str, action: Action, sound: Sound | None, event: Event) -> None:
-        """Say the next text of the action with this name, or play its sound, if an agent can."""
+    def say(
+        self, name: str, action: Action, sound: Sound | None, event: Event
+    ) -> asyncio.Future[None] | None:
+        """Say the next text of the action with this name, or play its sound, if an agent can.
+
+        Returns:
+            The task of an action that has an owner. If it is cancelled before the text is heard,
+            the text is not said. It ends when the text was heard to its end.
+        """
         if (agent := self._session.activity) is None or not self.can_say:
-            return
+            return None
         text = action.say[self._times[name] % len(action.say)] if action.say else ""
         self._times[name] += 1
         speech = agent.speak(text, interruptible=action.interruptible, sound=sound)
         self._texts[speech.id] = speech
+        if action.owner != "session":
+            return self._owned(speech)
         if action.done:
             self._done[speech.id] = action.done
+        return None
 
     @property
     def can_say(self) -> bool:
@@ -91,10 +103,24 @@ class Sayings:
     def over(self, speech: Speech, *, failed: bool) -> str | None:
         """A speech has ended. Returns its action's `done` trigger, if it was played to the end."""
         self._texts.pop(speech.id, None)
-        done = self._done.pop(speech.id, None)
+        done, task = self._done.pop(speech.id, None), self._tasks.pop(speech.id, None)
         self.response_over(speech)
         self.has_come(speech)
-        return None if failed or speech.interrupted else done
+        if failed or speech.interrupted:
+            return None
+        if task is not None and not task.done():
+            task.set_result(None)
+        return done
+
+    def _owned(self, speech: Speech) -> asyncio.Future[None]:
+        task = self._tasks[speech.id] = asyncio.get_running_loop().create_future()
+
+        def ended(task: asyncio.Future[None]) -> None:
+            if task.cancelled() and not (self._floor.plays(speech) or speech.finished):
+                speech.stop("programmatic", force=True)
+
+        task.add_done_callback(ended)
+        return task
 
     @property
     def has_floor(self) -> bool:

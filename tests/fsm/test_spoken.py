@@ -38,9 +38,16 @@ def test_an_action_that_would_say_nothing_is_refused(say: str) -> None:
     assert " type: expected " in finding
 
 
-def test_an_action_that_says_a_text_has_no_task() -> None:
+def test_a_text_is_not_owned_by_the_state_that_it_ends() -> None:
     (finding,) = said("actions: {one: {say: Hello., owner: state}}\n")
-    assert finding == "3:30 contradiction: action 'one' says a text and has no task; remove 'owner'"
+    assert finding == (
+        "3:30 contradiction: action 'one' says a text, and the state ends when it is said; "
+        "remove 'owner', or name a scope"
+    )
+
+
+def test_a_text_may_be_owned_by_a_scope() -> None:
+    assert flow_of("actions: {one: {say: Hello., owner: turn}}\n").actions["one"].owner == "turn"
 
 
 def test_only_a_text_may_be_uninterruptible() -> None:
@@ -63,7 +70,8 @@ def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
     assert flow.actions["say_silence_2"].say == ("Bye.",)
     assert flow.facts["filler_1_said"].scope == "turn"
     assert flow.states["listening"].after["hang_up_after"][0].actions == ("hang_up",)
-    assert {"reply_ready", "user_typed"} == {*flow.triggers} - {*load_flow("turn").triggers}
+    added = {"reply_ready", "user_typed", "silence_1_heard", "silence_2_heard"}
+    assert added == {*flow.triggers} - {*load_flow("turn").triggers}
 
 
 def test_a_filler_for_a_slow_model_is_counted_through_both_states() -> None:

@@ -72,6 +72,12 @@ def test_the_silence_counts_from_the_end_of_what_the_agent_says() -> None:
     assert ask.start == pytest.approx(answer.end + 8.1, abs=0.1), outcome.timeline()
 
 
+def test_a_text_that_a_noise_comes_before_is_said_when_the_user_has_been_silent_again() -> None:
+    outcome = play(ScriptedUser().makes_noise(at=8.0, duration=0.5), 30.0)
+    assert heard(outcome) == [FIRST, SECOND], outcome.timeline()
+    assert outcome.heard[0].start == pytest.approx(8.5 + 8.1, abs=0.3)
+
+
 def test_words_of_the_user_begin_it_anew() -> None:
     """Whoever has answered is asked the first question again."""
     user = ScriptedUser().says("yes I am", at=10.5).says("and now", at=25.0)

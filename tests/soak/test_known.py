@@ -180,6 +180,27 @@ MENDED = {
         switches=frozenset({"barge_in"}),
         settings={"preemptive_generation": {"enabled": False}},
     ),
+    "the user says too few words to interrupt as the agent is about to ask for them": Script(
+        "",
+        (Sound(3.0, 0.3, 1),),
+        switches=frozenset({"silence"}),
+        keys=Keys(silence=(3.0,)),
+        min_words=2,
+    ),
+    "the user speaks as the agent is about to ask for them, and commits the turn later": Script(
+        "",
+        (Sound(3.0, 0.9, 3),),
+        moves=(Move(5.3, "commit"),),
+        switches=frozenset({"silence", "manual"}),
+        keys=Keys(silence=(3.0,)),
+        detection="manual",
+    ),
+    "speech without a transcript and the silence after it are noticed at the same moment": Script(
+        "",
+        (Sound(2.0, 2.5),),
+        switches=frozenset({"noise", "silence", "not_heard"}),
+        keys=Keys(silence=(3.0,), not_heard=True),
+    ),
 }
 
 

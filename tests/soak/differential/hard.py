@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from turnfsm.runtime.testing.livekit.user import FRAME
+
 from .facts import (
     Finding,
     Question,
@@ -110,10 +112,10 @@ def _unfounded(played: Played) -> Iterator[str]:
     for at in spoken(played, NO_AUDIO):
         yield f"at {at:.2f} s the agent gets no audio of the user, which comes all the time"
     for say, after in zip(REPROMPTS, played.script.keys.silence, strict=False):
-        for at in spoken(played, say.split()[0]):
+        for at in spoken(played, say.split()[0]):  # a sound is known with its first frame
             since = at - after + 0.1
             said = [(h.start, h.end) for h in played.outcome.heard if h.start < at]
-            said += [(s.at, s.over) for _, s in played.script.sentences()]
+            said += [(s.at + FRAME, s.over) for _, s in played.script.sentences()]
             if any(start < at and end > since for start, end in said):
                 yield f"at {at:.2f} s the agent asks a user who is not silent"
     for at in spoken(played, HOLD_LIMIT):
