@@ -26,10 +26,10 @@ from turnfsm.runtime.demo.recorder import Recorder
 from turnfsm.runtime.demo.script import Cue, Line, When
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.stack import AudioStack
+from turnfsm.runtime.demo.take import QUIET, converse
 from turnfsm.runtime.livekit.session import TurnSession
 
 from .frame import DOCS
-from .interim_stt import InterimSTT
 
 __all__ = ["main"]
 
@@ -72,29 +72,20 @@ class _Clerk(Agent):
 
 async def play(options: dict[str, Any]) -> tuple[Journal, PCM]:
     """Play the conversation. Returns its journal and two tracks at RATE Hz: user, agent."""
-    stack = await AudioStack.load(Pace())
+    stack = await AudioStack.load(Pace(), ())
     await stack.prepare(LINES)
     stack.llm = RuleLLM(RULES, fallback="Sorry?", pace=stack.pace)
     recorder = Recorder(stack.pace)
-    session: TurnSession[Any] = TurnSession(
-        **{**stack.options(), "stt": InterimSTT(stack.transcriber)}, **options, sinks=[recorder]
-    )
+    session: TurnSession[Any] = TurnSession(**stack.options(), **options, sinks=[recorder])
     stack.attach(session)
     recorder.align(session.turn)
     scribe, prompter = scribe_of(session, stack), prompter_of(session, stack.output, stack.pace)
     try:
         await session.start(_Clerk(stack.pace))
-        for line in LINES:
-            try:
-                await prompter.wait_for(line.cue, max_wait=_OCCASION)
-            except TimeoutError:
-                break
-            scribe.line(line)
-            start = stack.pace.now()
-            prompter.speaks(line)
-            end = await stack.say(line)
-            scribe.spoken(line, start, end)
-        await prompter.wait_for(Cue(When.QUIET, 1.0))
+        try:
+            await converse(LINES, stack, scribe, prompter, max_wait=_OCCASION)
+        except TimeoutError:  # the caller hangs up after the answer
+            await prompter.wait_for(QUIET)
     finally:
         scribe.finish()
         await session.aclose()

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 
 from turnfsm.runtime.demo.prompter import wait_for
 from turnfsm.runtime.demo.script import CONVERSATION, Cue, Line, When
-from turnfsm.runtime.demo.speech import PCM, UserVoice, recording
+from turnfsm.runtime.demo.speech import PCM, UserVoice
 from turnfsm.runtime.demo.tts import PiperVoice
 
 from .person import AGENT_STATE, Person
@@ -47,11 +47,7 @@ class Held:
 def lines(only: Sequence[str] = ()) -> list[tuple[Line, PCM]]:
     """The lines of the demo with their audio. Those without a recording are synthesised."""
     voice = UserVoice(PiperVoice.load())
-    chosen = [line for line in CONVERSATION if not only or line.name in only]
-    return [
-        (line, recording(line.recorded) if line.recorded else voice.say(line.text))
-        for line in chosen
-    ]
+    return [(one, voice.clip(one)) for one in CONVERSATION if not only or one.name in only]
 
 
 async def hold(caller: Person, script: Sequence[tuple[Line, PCM]]) -> Held:

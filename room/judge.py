@@ -16,10 +16,11 @@ from turnfsm.runtime.demo.evidence import (
     audible,
     no_errors,
     replays,
+    talked_through,
     turns_accounted,
     understood,
 )
-from turnfsm.runtime.demo.expected import EXPECTED, WORD_ERRORS, Expectation
+from turnfsm.runtime.demo.expected import EXPECTED, SILENCE, WORD_ERRORS, Expectation
 from turnfsm.runtime.demo.script import CALLS, CONVERSATION
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.transcribe import Transcriber
@@ -60,12 +61,13 @@ async def judge(
     merged = _merged(caller, held, records)
     results = [_to_the_end(held)]
     results += [check(_visible(expectation), merged, never_posted) for expectation in EXPECTED]
+    results += [_talked_through(caller, held)]
     wanted = [said.line.text for said in held.said if not said.line.ignored]
     results += [understood(wanted, _messages(records, "user")), turns_accounted(records)]
     shown = " ".join(text.text for text in caller.agent_texts)
     heard = await transcribed(caller.ear.track(), caller.ear.sounds())
     results += [_calls(records), audible(shown, heard), _shown(caller, wanted), _state(caller)]
-    return [*results, replays(journal, load_flow("turn")), no_errors(errors)]
+    return [*results, replays(journal, load_flow("overlap")), no_errors(errors)]
 
 
 def _merged(caller: Person, held: Held, records: Sequence[Record]) -> list[Record]:
@@ -93,6 +95,14 @@ def _to_the_end(held: Held) -> Result:
     left = [line.name for line in CONVERSATION if line.name not in said]
     details = held.stopped or (f"not said: {', '.join(left)}" if left else f"{len(said)} lines")
     return Result("to_the_end", not (held.stopped or left), details)
+
+
+def _talked_through(caller: Person, held: Held) -> Result:
+    """The network delays both voices."""
+    said = next((said for said in held.said if said.line.name == "backchannel"), None)
+    if said is None:
+        return Result("talked_through", False, "the backchannel was not said")
+    return talked_through(said, caller.ear.sounds(), SILENCE + _NETWORK)
 
 
 def _calls(records: Sequence[Record]) -> Result:

@@ -6,15 +6,15 @@ They need `pip install 'turnfsm[demo]'`. `examples/room` puts them into a LiveKi
 from turnfsm.runtime.demo.llm import Rule, RuleLLM
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.robot import Robot
-from turnfsm.runtime.demo.script import FALLBACK, IGNORED, RULES
+from turnfsm.runtime.demo.script import FALLBACK, RULES, SOUNDS
 from turnfsm.runtime.demo.stt import MoonshineSTT
 from turnfsm.runtime.demo.transcribe import Transcriber
 from turnfsm.runtime.demo.tts import PiperTTS, PiperVoice
 
 __all__ = [
     "FALLBACK",
-    "IGNORED",
     "RULES",
+    "SOUNDS",
     "MoonshineSTT",
     "Pace",
     "PiperTTS",

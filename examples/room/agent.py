@@ -26,8 +26,8 @@ from supervisor import watched
 from turnfsm import JsonlSink, load_flow
 from turnfsm.demo import (
     FALLBACK,
-    IGNORED,
     RULES,
+    SOUNDS,
     MoonshineSTT,
     Pace,
     PiperTTS,
@@ -60,7 +60,7 @@ def load_models(process: JobProcess) -> None:
     """Before the first call, so that no caller waits for it."""
     process.userdata["transcriber"] = Transcriber.load()
     process.userdata["voice"] = PiperVoice.load()
-    load_flow("turn")  # it is kept
+    load_flow("overlap")  # it is kept
 
 
 server = AgentServer(
@@ -78,7 +78,8 @@ async def entrypoint(ctx: JobContext) -> None:
     models = ctx.proc.userdata
     pace = Pace()
     session = TurnSession(
-        stt=MoonshineSTT(models["transcriber"], ignore=IGNORED),
+        flow="overlap",  # over "oh, I see" the agent talks on
+        stt=MoonshineSTT(models["transcriber"], ignore=SOUNDS),
         llm=RuleLLM(RULES, fallback=FALLBACK, pace=pace),
         tts=PiperTTS(models["voice"]),
         vad=inference.VAD(min_silence_duration=0.3),

@@ -70,7 +70,7 @@ class Site:
 
         number, folder = len(self._calls), self.journals
         sinks = [JsonlSink(folder / f"call-{number}.jsonl", redact=None)] if folder else []
-        governor = TurnGovernor(sinks=sinks, on_report=reported)
+        governor = TurnGovernor("overlap", sinks=sinks, on_report=reported)
         params = TransportParams(
             audio_in_enabled=True,
             audio_in_sample_rate=RATE,

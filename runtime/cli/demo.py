@@ -29,7 +29,7 @@ def demo(
         typer.Option(
             metavar="FLOW", help="The flow of the session: a shipped one or a .yaml file."
         ),
-    ] = "turn",
+    ] = "overlap",
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write to.")] = Path(
         "demo-out"
     ),

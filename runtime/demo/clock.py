@@ -19,7 +19,7 @@ _Events: TypeAlias = list[tuple[selectors.SelectorKey, int]]
 _Select: TypeAlias = Callable[[float | None], _Events]
 
 _SLACK = 0.1  # seconds that a late loop catches up; a larger delay is ignored
-_WORK = 0.4  # seconds that pass while a thread works; a slower one is waited for
+_WORK = 0.05  # seconds of conversation that pass while a model works; a slower one is waited for
 _ROUND = 1e-9  # seconds that a round of callbacks counts for, so that even shorter sleeps end
 
 _real = time.monotonic  # bound now: the module's attributes are replaced while a loop runs
@@ -101,11 +101,15 @@ class PatientLoop(asyncio.SelectorEventLoop):
         self._due = max(self._due + passed, _real() - _SLACK)
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` on a `PatientLoop`, with the `time` module following it, and return its result."""
+def run(main: Coroutine[Any, Any, T], *, speed: float = 1.0) -> T:
+    """Run `main` on a `PatientLoop`, with the `time` module following it, and return its result.
+
+    Args:
+        speed: How much faster the conversation is. Its models get less time accordingly.
+    """
     clock = _Clock()
     with (
         clock.patched(),
-        asyncio.Runner(loop_factory=lambda: PatientLoop(clock)) as runner,
+        asyncio.Runner(loop_factory=lambda: PatientLoop(clock, work=_WORK / speed)) as runner,
     ):
         return runner.run(main)

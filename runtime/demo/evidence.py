@@ -3,8 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from math import inf
+from typing import Any, Protocol
 
+import attrs
 from livekit.agents import llm
 
 from turnfsm.fsm import Flow
@@ -12,14 +14,36 @@ from turnfsm.fsm.journal import Journal, replay
 from turnfsm.runtime.testing.livekit.requests import request_problems
 
 from .checks import Result, check
-from .expected import EXPECTED, WORD_ERRORS
+from .expected import EXPECTED, SILENCE, WORD_ERRORS
+from .parts import Spoken
 from .script import CALLS, CONVERSATION
 from .take import Take
 from .words import WordErrors, word_errors, words
 
-__all__ = ["audible", "judge", "no_errors", "replays", "turns_accounted", "understood"]
+__all__ = [
+    "audible",
+    "judge",
+    "no_errors",
+    "replays",
+    "talked_through",
+    "turns_accounted",
+    "understood",
+]
 
 Record = Mapping[str, Any]
+
+
+class Span(Protocol):
+    """Audio without a break, in conversation time."""
+
+    @property
+    def start(self) -> float:
+        """Seconds."""
+
+    @property
+    def end(self) -> float:
+        """Seconds."""
+
 
 _LINES = {line.name: line for line in CONVERSATION}
 
@@ -34,10 +58,25 @@ def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
     results += [check(expected, take.records, take.never_posted) for expected in EXPECTED]
     said = [record["data"] for record in take.notes("user_audio")]
     wanted = [data["text"] for data in said if not _LINES[data["line"]].ignored]
+    results += [_talked_through(take, flow)]
     results += [understood(wanted, take.messages("user")), _asked_once(take)]
     results += [turns_accounted(take.records), _calls(take), _audible(take)]
     errors = [entry for entry in take.log if entry.startswith(("ERROR", "CRITICAL"))]
     return [*results, _replays(take, flow, written), no_errors(errors)]
+
+
+def talked_through(said: Span, heard: Sequence[Span], limit: float = SILENCE) -> Result:
+    """The agent is silent for at most `limit` seconds once the backchannel has ended."""
+    name = "talked_through"
+    before = max((s for s in heard if s.start < said.end), key=lambda s: s.start, default=said)
+    if before.end >= said.end:
+        return Result(name, True, "the agent did not pause")
+    after = min((s.start for s in heard if s.start >= said.end), default=inf)
+    details = (
+        f"paused for {after - before.end:.2f} s, and silent for {after - said.end:.2f} s "
+        f"once the backchannel had ended (at most {limit:g} s)"
+    )
+    return Result(name, after - said.end <= limit, details)
 
 
 def understood(wanted: Sequence[str], turns: Sequence[str]) -> Result:
@@ -86,6 +125,21 @@ def _to_the_end(take: Take) -> Result:
     if take.stopped or left:
         return Result("to_the_end", False, take.stopped or f"not said: {', '.join(left)}")
     return Result("to_the_end", True, f"{len(said)} lines in {take.end:.1f} s")
+
+
+def _talked_through(take: Take, flow: Flow) -> Result:
+    said, *_ = [*_spans(take, "user_audio", line="backchannel"), Spoken(inf, inf, "")]
+    result = talked_through(said, _spans(take, "agent_audio"))
+    if "backchannel" in flow.host_facts:
+        return result
+    return attrs.evolve(
+        result, ok=None, evidence=f"{result.evidence}; {flow.name} does not aim at it"
+    )
+
+
+def _spans(take: Take, kind: str, **data: str) -> list[Spoken]:
+    notes = [note["data"] for note in take.notes(kind)]
+    return [Spoken(n["start"], n["end"], n["text"]) for n in notes if data.items() <= n.items()]
 
 
 def _asked_once(take: Take) -> Result:

@@ -2,10 +2,13 @@
 
 from attrs import frozen
 
-__all__ = ["EXPECTED", "WORD_ERRORS", "Expectation", "Mark"]
+__all__ = ["EXPECTED", "SILENCE", "WORD_ERRORS", "Expectation", "Mark"]
 
 WORD_ERRORS = 0.15
 """The share of words that an STT may get wrong, of the user and of the agent."""
+
+SILENCE = 0.3
+"""Seconds for which the agent may be silent after a backchannel."""
 
 
 @frozen

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import field, frozen
 from rich.console import Console
@@ -28,17 +28,15 @@ from .evidence import judge
 from .folder import OutFolder
 from .pace import Pace
 from .recorder import Recorder
+from .script import CONVERSATION, IGNORED, SOUNDS
 from .take import Take
 from .transcript import transcript
 from .view import Lines
 
 if TYPE_CHECKING:
     from .parts import Stack
-    from .stack import SpokenStack
 
 __all__ = ["Settings", "demo"]
-
-Spoken = TypeVar("Spoken", bound="SpokenStack")
 
 INTERRUPTED = 130
 
@@ -50,7 +48,7 @@ class Settings:
     """The settings of a run."""
 
     out: Path
-    flow: str = "turn"
+    flow: str = "overlap"
     speed: float = 1.0
     text: bool = False
     host: Literal["livekit", "pipecat"] = "livekit"
@@ -88,7 +86,10 @@ class _Run:
     def play(self) -> int:
         with _log_kept(self._take.log):
             try:
-                (run_in_virtual_time if self._settings.text else run_in_patient_time)(self._main())
+                if self._settings.text:
+                    run_in_virtual_time(self._main())
+                else:
+                    run_in_patient_time(self._main(), speed=self._settings.speed)
             except KeyboardInterrupt:
                 return self._interrupted()
             finally:
@@ -126,41 +127,33 @@ class _Run:
             await stack.aclose()
 
     async def _load(self) -> tuple[Stack, Hold]:
-        if self._settings.host == "pipecat":
-            return await self._load_pipeline()
-        from .on_livekit import SessionStack, hold
-
-        stack: SessionStack
-        if self._settings.text:
-            from .text import TextStack
-
-            stack = await TextStack.load(self._pace)
-        else:
-            from .stack import AudioStack
-
-            stack = await self._spoken(AudioStack)
-        return stack, partial(hold, stack)
-
-    async def _load_pipeline(self) -> tuple[Stack, Hold]:
-        with quiet_logs():
-            from .pipecat import Parts, PipelineStack, TypedStack, hold
-
-        stack: Parts
-        if self._settings.text:
-            stack = await TypedStack.load(self._pace)
-        else:
-            stack = await self._spoken(PipelineStack)
-        return stack, partial(hold, stack)
-
-    async def _spoken(self, kind: type[Spoken]) -> Spoken:
-        from .script import CONVERSATION, IGNORED, SOUNDS
-
-        self._say("loading the models")
-        # a flow that knows backchannels gets their words
+        kind, hold = self._host()
+        if not self._settings.text:
+            self._say("loading the models")
+        # a flow that knows backchannels gets their transcripts
         ignored = SOUNDS if "backchannel" in self._flow.host_facts else IGNORED
         stack = await kind.load(self._pace, ignored)
         await stack.prepare(CONVERSATION)
-        return stack
+        return stack, partial(hold, stack)
+
+    def _host(self) -> tuple[type[Any], Callable[..., Awaitable[None]]]:
+        """The components of the conversation, and the function that plays it."""
+        if self._settings.host == "pipecat":
+            with quiet_logs():
+                from . import pipecat
+            return (
+                pipecat.TypedStack if self._settings.text else pipecat.PipelineStack,
+                pipecat.hold,
+            )
+        from .on_livekit import hold
+
+        if self._settings.text:
+            from .text import TextStack
+
+            return TextStack, hold
+        from .stack import AudioStack
+
+        return AudioStack, hold
 
     def _write(self) -> Sequence[Path]:
         """Write the files that are made from the journal, then publish the folder."""

@@ -13,6 +13,7 @@ from .parts import Stack
 from .prompter import Prompter
 from .recorder import Scribe
 from .robot import Robot
+from .script import CONVERSATION
 from .take import Take, converse
 
 __all__ = ["SessionStack", "hold", "prompter_of", "scribe_of"]
@@ -36,7 +37,11 @@ async def hold(stack: SessionStack, flow: Flow, take: Take) -> None:
     """Play all lines of the user to a session that the flow governs."""
     take.model = stack.llm
     session: TurnSession[Any] = TurnSession(
-        **stack.options(), flow=flow, sinks=[take.recorder], proof="warn"
+        **stack.options(),
+        flow=flow,
+        timers=stack.pace.timers(flow),
+        sinks=[take.recorder],
+        proof="warn",
     )
     stack.attach(session)
     take.recorder.align(session.turn)
@@ -44,7 +49,7 @@ async def hold(stack: SessionStack, flow: Flow, take: Take) -> None:
     robot = Robot(stack.pace)
     try:
         await session.start(robot)
-        await converse(take, stack, scribe, prompter_of(session, stack.output, stack.pace))
+        await converse(CONVERSATION, stack, scribe, prompter_of(session, stack.output, stack.pace))
     except TimeoutError as error:
         take.stopped = str(error)
     finally:

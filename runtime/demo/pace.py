@@ -2,6 +2,8 @@
 
 import asyncio
 
+from turnfsm.fsm import Flow
+
 __all__ = ["Pace"]
 
 
@@ -36,6 +38,10 @@ class Pace:
     def wall(self, seconds: float) -> float:
         """How long so many seconds of conversation last on the event loop's clock."""
         return seconds / self.speed
+
+    def timers(self, flow: Flow) -> dict[str, float]:
+        """The seconds of the flow's timers on the event loop's clock."""
+        return {name: self.wall(seconds) for name, seconds in flow.timers.items()}
 
     async def sleep(self, seconds: float) -> None:
         """Wait for so many seconds of conversation."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -11,7 +11,7 @@ from .pace import Pace
 from .script import Line
 from .tape import Sound
 
-__all__ = ["AudioOutput", "Speakers", "Spoken", "Stack", "joined"]
+__all__ = ["AudioOutput", "Speakers", "Spoken", "Stack", "joined", "turn_handling"]
 
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
@@ -37,6 +37,15 @@ def joined(sounds: Iterable[Sound], texts: Iterable[str]) -> list[Spoken]:
             spoken.append(Spoken(sound.at, sound.end, text))
         utterance = sound.segment
     return spoken
+
+
+def turn_handling(pace: Pace) -> dict[str, Any]:
+    """The options of a session about turns; their delays count wall time."""
+    return {
+        "turn_detection": "vad",
+        "endpointing": {"min_delay": pace.wall(0.5), "max_delay": pace.wall(2.0)},
+        "interruption": {"mode": "vad", "min_duration": 0.3},  # of audio, which is already faster
+    }
 
 
 class AudioOutput(Protocol):

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from livekit import rtc
 
+from .script import Line
+
 __all__ = ["PCM", "RATE", "UserVoice", "recording", "resample", "write_conversation"]
 
 PCM: TypeAlias = npt.NDArray[np.int16]
@@ -17,6 +19,7 @@ PCM: TypeAlias = npt.NDArray[np.int16]
 RATE = 16_000
 """Hz of the microphone, of the recordings and of the written conversation."""
 
+_SILENT = 400  # amplitude of the silence around a synthetic voice
 _HIGHER = 1.15  # how far the synthetic user's pitch is above the agent's
 
 
@@ -34,12 +37,19 @@ class UserVoice:
         self._said: dict[str, PCM] = {}
 
     def say(self, text: str) -> PCM:
-        """Samples at RATE Hz; the first time takes about a tenth of their duration."""
+        """Samples at RATE Hz, from the first sound to the last; the first time takes about a tenth
+        of their duration."""
         if text not in self._said:
             slow = np.concatenate(list(self._voice.sentences(text, slower=_HIGHER)))
             # synthesised slower and played faster: the same tempo at a higher pitch
-            self._said[text] = resample(slow, round(self._voice.rate * _HIGHER), RATE)
+            pcm = resample(slow, round(self._voice.rate * _HIGHER), RATE)
+            voice = np.flatnonzero(np.abs(pcm) > _SILENT)
+            self._said[text] = pcm[voice[0] : voice[-1] + 1] if len(voice) else pcm
         return self._said[text]
+
+    def clip(self, line: Line) -> PCM:
+        """A line of the script: its recording, or synthesised."""
+        return recording(line.recorded) if line.recorded else self.say(line.text)
 
 
 def recording(name: str) -> PCM:

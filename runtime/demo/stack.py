@@ -14,9 +14,9 @@ from turnfsm.runtime.livekit.stock import AgentSession
 from .audio import WavInput, WavOutput
 from .llm import RuleLLM
 from .pace import Pace
-from .parts import Spoken, joined
-from .script import FALLBACK, IGNORED, RULES, Line
-from .speech import UserVoice, recording, write_conversation
+from .parts import Spoken, joined, turn_handling
+from .script import FALLBACK, RULES, SOUNDS, Line
+from .speech import UserVoice, write_conversation
 from .stt import MoonshineSTT
 from .tape import Tape
 from .transcribe import Transcriber
@@ -24,14 +24,12 @@ from .tts import PiperTTS, PiperVoice
 
 __all__ = ["AudioStack", "SpokenStack"]
 
-_RECOGNISED = 1.5  # seconds of wall time after which a transcript has come, at any speed
-
 
 class SpokenStack(ABC):
     """The components of a conversation whose input is clips, and whose output is recorded.
 
     `aclose()` comes after its end. `transcriber` stays open until then, and can be used for other
-    audio. `false_interruption` is the time for which a pause waits for a transcript, in wall time.
+    audio.
     """
 
     def __init__(
@@ -39,7 +37,7 @@ class SpokenStack(ABC):
         pace: Pace,
         transcriber: Transcriber,
         voice: PiperVoice,
-        ignore: Collection[str] = IGNORED,
+        ignore: Collection[str] = SOUNDS,
     ) -> None:
         self.pace = pace
         self.transcriber = transcriber
@@ -47,7 +45,6 @@ class SpokenStack(ABC):
         self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = PiperTTS(voice)
         self.input = WavInput(pace)
-        self.false_interruption = max(pace.wall(2.0), _RECOGNISED)
         self._user = UserVoice(voice)
 
     @property
@@ -56,7 +53,7 @@ class SpokenStack(ABC):
         """Records what it plays."""
 
     @classmethod
-    async def load(cls, pace: Pace, ignore: Collection[str] = IGNORED) -> Self:
+    async def load(cls, pace: Pace, ignore: Collection[str] = SOUNDS) -> Self:
         """Load both models, in a second or two. Raises DemoUnavailable if one is missing."""
         transcriber = await asyncio.to_thread(Transcriber.load)
         voice = await asyncio.to_thread(PiperVoice.load)
@@ -65,13 +62,11 @@ class SpokenStack(ABC):
     async def prepare(self, lines: tuple[Line, ...]) -> None:
         """Synthesise the lines without a recording, so that none is late."""
         for line in lines:
-            if not line.recorded:
-                await asyncio.to_thread(self._user.say, line.text)
+            await asyncio.to_thread(self._user.clip, line)
 
     async def say(self, line: Line) -> float:
         """Speak the line into the microphone. Returns the conversation time of its end."""
-        pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
-        return await self.input.say(pcm)
+        return await self.input.say(self._user.clip(line))
 
     def heard(self) -> list[Spoken]:
         """The agent's audio that was heard so far."""
@@ -121,23 +116,14 @@ class AudioStack(SpokenStack):
     def options(self) -> dict[str, Any]:
         """The options for an offline, scripted AgentSession at the given pace.
 
-        VAD durations count audio, which is already faster; the other delays count wall time.
+        The durations of the VAD count audio, which is already faster.
         """
-        wall = self.pace.wall
         return {
             "stt": self.stt,
             "llm": self.llm,
             "tts": self.tts,
             "vad": inference.VAD(min_silence_duration=0.3),
-            "turn_handling": {
-                "turn_detection": "vad",
-                "endpointing": {"min_delay": wall(0.5), "max_delay": wall(2.0)},
-                "interruption": {
-                    "mode": "vad",
-                    "min_duration": 0.3,
-                    "false_interruption_timeout": self.false_interruption,
-                },
-            },
+            "turn_handling": turn_handling(self.pace),
             "aec_warmup_duration": None,  # it would drop speech over the first reply
             "user_away_timeout": None,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -12,9 +12,12 @@ from .llm import RuleLLM
 from .parts import Stack
 from .prompter import Prompter
 from .recorder import Recorder, Scribe
-from .script import CONVERSATION, Cue, When
+from .script import Cue, Line, When
 
-__all__ = ["Take", "converse"]
+__all__ = ["QUIET", "Take", "converse"]
+
+QUIET = Cue(When.QUIET, 1.0)
+"""The end of a conversation."""
 
 _MAX_WAIT = 30.0  # seconds of conversation within which the situation for a line occurs
 
@@ -65,13 +68,24 @@ class Take:
         ]
 
 
-async def converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter) -> None:
-    """Play all lines of the user, each when it is due."""
-    for line in CONVERSATION:
-        await prompter.wait_for(line.cue, max_wait=_MAX_WAIT)
+async def converse(
+    lines: Iterable[Line],
+    stack: Stack,
+    scribe: Scribe,
+    prompter: Prompter,
+    *,
+    max_wait: float = _MAX_WAIT,
+) -> None:
+    """Play the lines of the user, each when it is due, and wait until the agent is quiet.
+
+    Raises:
+        TimeoutError: The situation for a line does not come within `max_wait` seconds.
+    """
+    for line in lines:
+        await prompter.wait_for(line.cue, max_wait=max_wait)
         scribe.line(line)
         start = stack.pace.now()
         prompter.speaks(line)
         end = await stack.say(line)
         scribe.spoken(line, start, end)
-    await prompter.wait_for(Cue(When.QUIET, 1.0), max_wait=_MAX_WAIT)
+    await prompter.wait_for(QUIET, max_wait=max_wait)

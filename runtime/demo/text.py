@@ -5,6 +5,7 @@ long as speech.
 """
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,10 +21,11 @@ from turnfsm.runtime.testing.livekit import (
 
 from .llm import RuleLLM
 from .pace import Pace
-from .parts import Spoken
-from .script import FALLBACK, RULES, Line
+from .parts import Spoken, turn_handling
+from .script import FALLBACK, RULES, SOUNDS, Line
+from .words import words
 
-__all__ = ["TextStack", "seconds_of"]
+__all__ = ["TextStack", "Typed", "interims_of", "seconds_of"]
 
 _WORD = 0.3  # seconds that a word takes to say
 _SHORTEST = 0.6  # seconds that the shortest sound takes
@@ -34,68 +36,39 @@ def seconds_of(line: Line) -> float:
     return max(_SHORTEST, _WORD * len(line.text.split()))
 
 
-class TextStack:
-    """The scripted counterpart of `AudioStack`, with the same methods."""
+def interims_of(line: Line) -> list[tuple[float, str]]:
+    """The interim transcripts of a line: one after each word, with the seconds until it comes."""
+    said = line.text.split()
+    each = seconds_of(line) / len(said)
+    return [((n + 1) * each, " ".join(said[: n + 1])) for n in range(len(said))]
 
-    def __init__(self, pace: Pace) -> None:
+
+class Typed:
+    """What the components of a typed conversation have in common.
+
+    Args:
+        pace: The clock of the conversation, at speed 1.
+        ignore: Phrases of which the STT gives no transcript.
+    """
+
+    def __init__(self, pace: Pace, ignore: Collection[str] = SOUNDS) -> None:
         if pace.speed != 1.0:
             raise ValueError("the text mode has no speed of its own: it runs in virtual time")
         self.pace = pace
         self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
-        self.tts = ScriptedTTS(seconds_per_word=_WORD)
-        self.output = ScriptedAudioOutput(self.tts)
-        self.false_interruption = 2.0
-        self._user = ScriptedUser()
-        self._input = ScriptedAudioInput(self._user)
+        self._ignore = [words(phrase) for phrase in ignore]
 
     @classmethod
-    async def load(cls, pace: Pace) -> Self:
+    async def load(cls, pace: Pace, ignore: Collection[str] = SOUNDS) -> Self:
         """Load no model."""
-        return cls(pace)
-
-    def options(self) -> dict[str, Any]:
-        """The options for a scripted AgentSession with the delays of the spoken conversation."""
-        return {
-            "stt": ScriptedSTT(self._user),
-            "llm": self.llm,
-            "tts": self.tts,
-            "vad": ScriptedVAD(min_silence=0.3),
-            "turn_handling": {
-                "turn_detection": "vad",
-                "endpointing": {"min_delay": 0.5, "max_delay": 2.0},
-                "interruption": {
-                    "mode": "vad",
-                    "min_duration": 0.3,
-                    "false_interruption_timeout": self.false_interruption,
-                },
-            },
-            "aec_warmup_duration": None,
-            "user_away_timeout": None,
-        }
-
-    def attach(self, session: AgentSession[Any]) -> None:
-        """Attach the microphone and the audio output to the session."""
-        self._input.start(asyncio.get_running_loop().time() - self.pace.now())
-        session.input.audio = self._input
-        session.output.audio = self.output
+        return cls(pace, ignore)
 
     async def prepare(self, lines: tuple[Line, ...]) -> None:
         """Nothing is synthesised in advance."""
 
-    async def say(self, line: Line) -> float:
-        """Speak the line into the microphone. Returns the conversation time of its end."""
-        now, seconds = self.pace.now(), seconds_of(line)
-        if line.ignored:
-            self._user.makes_noise(at=now, duration=seconds)
-        else:
-            self._user.says(line.text, at=now, duration=seconds)
-        await self.pace.sleep(seconds)
-        return self.pace.now()
-
-    def heard(self) -> list[Spoken]:
-        """The agent's audio that was heard so far."""
-        start = asyncio.get_running_loop().time() - self.pace.now()
-        return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]
+    def is_noise(self, line: Line) -> bool:
+        """Whether the STT gives no transcript of a line."""
+        return words(line.text) in self._ignore
 
     def write_audio(self, path: Path) -> bool:
         """There is no audio to write."""
@@ -107,3 +80,48 @@ class TextStack:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
+
+
+class TextStack(Typed):
+    """The scripted counterpart of `AudioStack`, with the same methods."""
+
+    def __init__(self, pace: Pace, ignore: Collection[str] = SOUNDS) -> None:
+        super().__init__(pace, ignore)
+        self.tts = ScriptedTTS(seconds_per_word=_WORD)
+        self.output = ScriptedAudioOutput(self.tts)
+        self._user = ScriptedUser()
+        self._input = ScriptedAudioInput(self._user)
+
+    def options(self) -> dict[str, Any]:
+        """The options for a scripted AgentSession with the delays of the spoken conversation."""
+        return {
+            "stt": ScriptedSTT(self._user),
+            "llm": self.llm,
+            "tts": self.tts,
+            "vad": ScriptedVAD(min_silence=0.3),
+            "turn_handling": turn_handling(self.pace),
+            "aec_warmup_duration": None,
+            "user_away_timeout": None,
+        }
+
+    def attach(self, session: AgentSession[Any]) -> None:
+        """Attach the microphone and the audio output to the session."""
+        self._input.start(asyncio.get_running_loop().time() - self.pace.now())
+        session.input.audio = self._input
+        session.output.audio = self.output
+
+    async def say(self, line: Line) -> float:
+        """Speak the line into the microphone. Returns the conversation time of its end."""
+        now, seconds = self.pace.now(), seconds_of(line)
+        if self.is_noise(line):
+            self._user.makes_noise(at=now, duration=seconds)
+        else:
+            interims = tuple(interims_of(line))
+            self._user.says(line.text, at=now, duration=seconds, interims=interims)
+        await self.pace.sleep(seconds)
+        return self.pace.now()
+
+    def heard(self) -> list[Spoken]:
+        """The agent's audio that was heard so far."""
+        start = asyncio.get_running_loop().time() - self.pace.now()
+        return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]

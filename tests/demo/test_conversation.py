@@ -17,7 +17,7 @@ from turnfsm.runtime.demo.on_livekit import prompter_of
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.robot import Robot
-from turnfsm.runtime.demo.script import CONVERSATION, Cue, Line, When
+from turnfsm.runtime.demo.script import CONVERSATION, IGNORED, Cue, Line, When
 from turnfsm.runtime.demo.speech import PCM, RATE, write_conversation
 from turnfsm.runtime.demo.stack import AudioStack
 from turnfsm.runtime.demo.words import word_errors, words
@@ -66,7 +66,7 @@ async def converse(stack: AudioStack) -> Outcome:
     replies = [item for item in session.history.messages() if item.role == "assistant"]
     outcome.said = [item.text_content or "" for item in replies]
     outcome.interrupted = [item.text_content or "" for item in replies if item.interrupted]
-    outcome.understood = [" ".join(words(heard.text)) for heard in stack.stt.recognised]
+    outcome.understood = [" ".join(words(heard)) for heard in stack.stt.recognised]
     outcome.transcribed = await stack.transcribe_back()
     outcome.position = robot.position
     outcome.stereo = stack.input.track(), stack.output.track()
@@ -75,7 +75,7 @@ async def converse(stack: AudioStack) -> Outcome:
 
 async def held() -> Outcome:
     """The conversation, with the models opened and closed."""
-    stack = await AudioStack.load(Pace())
+    stack = await AudioStack.load(Pace(), IGNORED)
     try:
         await stack.prepare(LINES)
         return await converse(stack)

@@ -1,6 +1,7 @@
 """The main job, typed: what it leaves, when it fails, what bad input gets."""
 
 import io
+import json
 import signal
 import sys
 import xml.etree.ElementTree as ET
@@ -55,7 +56,7 @@ def test_typed_conversation_goes_as_declared(tmp_path: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == NAMES
     journal = read_journal(out / "journal.jsonl")
     assert journal.damage is None
-    assert replay(journal, load_flow("turn")) is None
+    assert replay(journal, load_flow("overlap")) is None
     assert "heavy" not in (out / "journal.jsonl").read_text()  # what was said stays off the disk
     assert "heavy" in (out / "timeline.svg").read_text()
     assert ET.fromstring((out / "timeline.svg").read_text()).tag.endswith("svg")
@@ -64,6 +65,23 @@ def test_typed_conversation_goes_as_declared(tmp_path: Path) -> None:
     assert "agent  There it is: on the top shelf, and it is very light.\n" in told
     assert "tool   drive(meters=-10): done\n" in told
     assert "[cut off]" in told
+
+
+def test_typed_lines_are_transcribed_as_spoken_ones_are(tmp_path: Path) -> None:
+    """With the default flow the backchannel has a transcript, and no turn; a laugh has none."""
+    typed(tmp_path)
+    lines = (tmp_path / "journal.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    at = {r["data"]["name"]: r["t"] for r in records if r.get("note") == "line"}
+    shown = [r["t"] for r in records if r.get("trigger") == "interim_transcript"]
+    assert any(at["backchannel"] < t < at["barge_in"] for t in shown)
+    assert not any(t > at["noise"] for t in shown)
+
+
+def test_the_flow_turn_is_not_expected_to_talk_through(tmp_path: Path) -> None:
+    status, printed = typed(tmp_path, flow="turn")
+    assert status == 0, printed
+    assert verdicts(printed)["talked_through"] == "skip"
 
 
 def test_plain_lines_tell_refusals_with_their_reason(tmp_path: Path) -> None:

@@ -10,17 +10,19 @@ from livekit.agents import llm
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.journal import journal_of
 from turnfsm.runtime.demo.checks import check
-from turnfsm.runtime.demo.evidence import judge
+from turnfsm.runtime.demo.evidence import judge, talked_through
 from turnfsm.runtime.demo.expected import EXPECTED, Expectation, Mark
 from turnfsm.runtime.demo.llm import Request, RuleLLM
 from turnfsm.runtime.demo.on_livekit import hold
 from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.parts import Spoken
 from turnfsm.runtime.demo.recorder import Recorder
 from turnfsm.runtime.demo.take import Take
 from turnfsm.runtime.demo.text import TextStack
 from turnfsm.runtime.testing.clock import run
 
 Record = Mapping[str, Any]
+GAP = "backchannel"
 
 
 async def converse() -> Take:
@@ -28,7 +30,7 @@ async def converse() -> Take:
     pace = Pace()
     stack = await TextStack.load(pace)
     take = Take(Recorder(pace))
-    await hold(stack, load_flow("turn"), take)
+    await hold(stack, load_flow("overlap"), take)
     return take
 
 
@@ -45,9 +47,13 @@ def copy(take: Take, keep: Callable[[Record], bool] = lambda _: True, **changes:
     return attrs.evolve(take, recorder=recorder, log=list(take.log), **changes)
 
 
+def _begins(record: Record) -> float:
+    return float(record["data"]["start"])
+
+
 def failed(take: Take) -> set[str]:
     """The points that fail."""
-    results = judge(take, load_flow("turn"), journal_of(take.records))
+    results = judge(take, load_flow("overlap"), journal_of(take.records))
     return {result.name for result in results if result.ok is False}
 
 
@@ -131,6 +137,18 @@ def test_a_conversation_that_stops_is_found(good: Take) -> None:
     assert "to_the_end" in failed(copy(good, without("user_audio", line="noise")))
 
 
+def test_a_gap_after_the_backchannel_is_found(good: Take) -> None:
+    """The agent continues too late, or not at all; one that did not pause talks through it, too."""
+    said = Spoken(10.0, 11.0, "")
+    for later, ok in ((11.2, True), (11.5, False), (None, False)):
+        heard = [Spoken(5.0, 10.3, ""), *([Spoken(later, 15.0, "")] if later else [])]
+        assert talked_through(said, heard).ok is ok
+    assert talked_through(said, [Spoken(5.0, 15.0, "")]).ok
+    told = next(n["data"]["end"] for n in good.notes("user_audio") if n["data"]["line"] == GAP)
+    late = copy(good, lambda r: not (r.get("note") == "agent_audio" and _begins(r) > told))
+    assert "talked_through" in failed(late)
+
+
 def test_misrecognised_words_are_found(good: Take) -> None:
     """A turn too few, or too many wrong words."""
     fewer = [item for item in good.history if getattr(item, "text_content", "") != "Is it heavy?"]
@@ -181,7 +199,7 @@ def test_an_error_in_the_log_is_found(good: Take) -> None:
 
 def test_a_journal_that_differs_from_what_happened_is_found(good: Take) -> None:
     """A file that lost a record, and one that tells of another state."""
-    flow = load_flow("turn")
+    flow = load_flow("overlap")
     short = judge(good, flow, journal_of(good.records[:-1]))
     changed = [dict(record) for record in good.records]
     next(r for r in changed if r.get("entered"))["dest"] = "paused"

@@ -10,7 +10,7 @@ from livekit.agents import AgentSession
 from turnfsm.runtime.demo.on_livekit import prompter_of
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.robot import Robot
-from turnfsm.runtime.demo.script import CONVERSATION, Cue, When
+from turnfsm.runtime.demo.script import CONVERSATION, IGNORED, Cue, When
 from turnfsm.runtime.demo.text import TextStack
 from turnfsm.runtime.testing.clock import run
 
@@ -19,7 +19,7 @@ CPU_TIME = time.process_time  # of this process alone, however busy the machine 
 
 async def converse() -> tuple[list[str], list[str], int]:
     """Play the script on a stock session: what was heard, the user's turns, where the robot is."""
-    stack = await TextStack.load(Pace())
+    stack = await TextStack.load(Pace(), IGNORED)
     robot = Robot(stack.pace)
     session: AgentSession[None] = AgentSession(**stack.options())
     stack.attach(session)
@@ -74,4 +74,4 @@ def test_needs_no_model() -> None:
 def test_speed_belongs_to_the_spoken_conversation() -> None:
     """Virtual time has no speed; asking for one is refused, not ignored."""
     with pytest.raises(ValueError, match="no speed"):
-        TextStack(Pace(2.0))
+        TextStack(Pace(2.0), ())

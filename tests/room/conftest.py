@@ -76,7 +76,7 @@ class Call:
         self.worker.wait_for("process exiting", _CLOSED, job_id=job)
         path = self.journals / f"{job}.jsonl"
         records = [json.loads(line) for line in path.read_text("utf-8").splitlines()][1:]
-        assert replay(read_journal(path), load_flow("turn")) is None
+        assert replay(read_journal(path), load_flow("overlap")) is None
         committed = [r for r in records if r.get("trigger") == "turn_committed"]
         turns = [r for r in records if r.get("note") == "turn"]
         assert len(turns) == sum(r["verdict"] == "taken" for r in committed)

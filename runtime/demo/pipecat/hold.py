@@ -37,6 +37,7 @@ from turnfsm.runtime.demo.parts import Stack
 from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.recorder import Scribe
 from turnfsm.runtime.demo.robot import Robot
+from turnfsm.runtime.demo.script import CONVERSATION
 from turnfsm.runtime.demo.stack import SpokenStack
 from turnfsm.runtime.demo.take import Take, converse
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
@@ -86,8 +87,11 @@ class PipelineStack(SpokenStack):
 
     def user(self) -> LLMUserAggregatorParams:
         """The user aggregator's parameters; their delays count wall time."""
-        params = {"vad_analyzer": self.vad(), "user_turn_stop_timeout": self.false_interruption}
-        return LLMUserAggregatorParams(user_turn_strategies=strategies(self.pace), **params)
+        return LLMUserAggregatorParams(
+            user_turn_strategies=strategies(self.pace),
+            user_turn_stop_timeout=self.pace.wall(2.0),
+            vad_analyzer=self.vad(),
+        )
 
 
 def strategies(pace: Pace) -> UserTurnStrategies:
@@ -98,8 +102,6 @@ def strategies(pace: Pace) -> UserTurnStrategies:
 
 class Parts(Stack, Protocol):
     """The components of a pipeline, spoken or typed."""
-
-    false_interruption: float
 
     @property
     def output(self) -> PacedTape:
@@ -140,10 +142,9 @@ async def hold(stack: Parts, flow: Flow, take: Take) -> None:
 
 async def _hold(stack: Parts, flow: Flow, take: Take) -> None:
     take.model, take.never_posted = stack.llm, NEVER_POSTED
-    known = flow.timers.keys() & {"false_interruption"}
     governor = TurnGovernor(
         flow,
-        timers=dict.fromkeys(known, stack.false_interruption),
+        timers=stack.pace.timers(flow),
         sinks=[take.recorder],
         proof="warn",
         on_report=lambda report: _reported(report, scribe),
@@ -185,7 +186,7 @@ async def _hold(stack: Parts, flow: Flow, take: Take) -> None:
     running = asyncio.ensure_future(runner.run())
     try:
         await started.wait()
-        await converse(take, stack, scribe, prompter)
+        await converse(CONVERSATION, stack, scribe, prompter)
     except TimeoutError as error:
         take.stopped = str(error)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from pipecat.frames.frames import (
     EndFrame,
     Frame,
     InputAudioRawFrame,
+    InterimTranscriptionFrame,
     InterruptionFrame,
     LLMContextFrame,
     LLMFullResponseEndFrame,
@@ -40,8 +42,8 @@ from turnfsm.runtime.demo.audio import WavInput
 from turnfsm.runtime.demo.items import call, message, output
 from turnfsm.runtime.demo.llm import RuleLLM
 from turnfsm.runtime.demo.pace import Pace
-from turnfsm.runtime.demo.speech import RATE
-from turnfsm.runtime.demo.stt import MoonshineSTT
+from turnfsm.runtime.demo.speech import PCM, RATE
+from turnfsm.runtime.demo.stt import Interims, MoonshineSTT
 from turnfsm.runtime.demo.tape import LATE, Tape
 from turnfsm.runtime.demo.tts import PiperTTS
 from turnfsm.runtime.testing.pipecat.parts import model_settings
@@ -58,6 +60,7 @@ __all__ = [
 ]
 
 _CHUNK = 2 * 480  # bytes, 30 ms: each is a step of every processor, at any speed
+_BEFORE = RATE  # bytes, half a second: of the audio before the VAD has reported speech
 _GAP = 0.1  # seconds; the output is silent if nothing was played for longer
 
 
@@ -122,12 +125,14 @@ class Microphone(BaseInputTransport):
 
 
 class Moonshine(SegmentedSTTService):
-    """Transcribes each utterance that the VAD finds."""
+    """Transcribes each utterance that the VAD finds, and while it grows."""
 
     def __init__(self, stt: MoonshineSTT, latency: float) -> None:
         settings = STTSettings(model=stt.model, language="en")
         super().__init__(sample_rate=RATE, ttfs_p99_latency=latency, settings=settings)
-        self._stt = stt
+        self._stt, self._interims = stt, Interims(stt)
+        self._begins = 0  # in the buffer, in bytes
+        self._transcribing: asyncio.Task[None] | None = None
 
     @property
     def wants_wav_segments(self) -> bool:
@@ -137,6 +142,21 @@ class Moonshine(SegmentedSTTService):
         text = await self._stt.hear(np.frombuffer(audio, np.int16), RATE)
         if text:
             yield TranscriptionFrame(text, "user", "")
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, VADUserStartedSpeakingFrame):
+            self._interims = Interims(self._stt)
+            self._begins = max(0, len(self._audio_buffer) - _BEFORE)
+        elif isinstance(frame, InputAudioRawFrame) and self._user_speaking:
+            speech = np.frombuffer(self._audio_buffer[self._begins :], np.int16)
+            idle = self._transcribing is None or self._transcribing.done()
+            if idle and self._interims.due(len(speech)):
+                self._transcribing = self.create_task(self._transcribe(self._interims, speech))
+
+    async def _transcribe(self, interims: Interims, speech: PCM) -> None:
+        if text := await interims.heard(speech, RATE):
+            await self.push_frame(InterimTranscriptionFrame(text, "user", ""))
 
 
 class Ears(FrameProcessor):

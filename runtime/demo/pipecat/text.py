@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Sequence
 from typing import Self
 
+from pipecat.frames.frames import InterimTranscriptionFrame
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.tts_service import TTSService
 
-from turnfsm.runtime.demo.llm import RuleLLM
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.parts import Spoken, joined
-from turnfsm.runtime.demo.script import FALLBACK, RULES, Line
-from turnfsm.runtime.demo.text import seconds_of
-from turnfsm.runtime.testing.pipecat import Microphone, Voice
+from turnfsm.runtime.demo.script import SOUNDS, Line
+from turnfsm.runtime.demo.text import Typed, interims_of, seconds_of
+from turnfsm.runtime.testing.pipecat import Microphone, ScriptedVAD, Voice
 from turnfsm.runtime.testing.pipecat.parts import RATE
 
 from .hold import strategies
@@ -25,25 +24,24 @@ from .parts import PacedTape
 __all__ = ["TypedStack"]
 
 
-class TypedStack:
+class TypedStack(Typed):
     """The scripted counterpart of `PipelineStack`, with the same methods."""
 
-    def __init__(self, pace: Pace) -> None:
-        self.pace = pace
-        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+    def __init__(self, pace: Pace, ignore: Collection[str] = SOUNDS) -> None:
+        super().__init__(pace, ignore)
         self.output = PacedTape(pace, RATE)
-        self.false_interruption = 2.0
-        self._microphone = Microphone()
+        self._vad = ScriptedVAD(stop_secs=0.3)
+        self._microphone = Microphone(self._vad)
         self._words: list[str] = []
 
     @classmethod
-    async def load(cls, pace: Pace) -> Self:
+    async def load(cls, pace: Pace, ignore: Collection[str] = SOUNDS) -> Self:
         """Load no model."""
         await asyncio.sleep(1.0)  # a Pipecat clock that is started at 0 does not run
-        return cls(pace)
+        return cls(pace, ignore)
 
     def microphone(self) -> FrameProcessor:
-        """The VAD and the STT of a scripted user."""
+        """The microphone and the STT of a scripted user."""
         return self._microphone
 
     def ears(self) -> Sequence[FrameProcessor]:
@@ -51,27 +49,30 @@ class TypedStack:
         return []
 
     def user(self) -> LLMUserAggregatorParams:
-        """The delays of the spoken conversation."""
+        """The VAD, and the delays of the spoken conversation."""
         return LLMUserAggregatorParams(
             user_turn_strategies=strategies(self.pace),
-            user_turn_stop_timeout=self.false_interruption,
+            user_turn_stop_timeout=2.0,
+            vad_analyzer=self._vad,
         )
 
     def voice(self) -> TTSService:
         """A TTS whose samples are the numbers of the words."""
         return Voice(self._words, times_words=True)
 
-    async def prepare(self, lines: tuple[Line, ...]) -> None:
-        """Nothing is synthesised in advance."""
-
     async def say(self, line: Line) -> float:
         """Speak the line into the microphone. Returns the conversation time of its end."""
         end = self.pace.now() + seconds_of(line)
-        if line.ignored:
+        if self.is_noise(line):
             await self._microphone.makes_noise(seconds_of(line))
         else:
-            await self._microphone.says(line.text, seconds_of(line))
+            spoken = self._microphone.says(line.text, seconds_of(line))
+            await asyncio.gather(spoken, *(self._shown(*interim) for interim in interims_of(line)))
         return end
+
+    async def _shown(self, after: float, text: str) -> None:
+        await self.pace.sleep(after)
+        await self._microphone.push_frame(InterimTranscriptionFrame(text, "user", ""))
 
     def heard(self) -> list[Spoken]:
         """The agent's audio that was heard so far."""
@@ -84,14 +85,3 @@ class TypedStack:
             numbers.pop(last, None)  # it has begun before a pause
             last = next(reversed(numbers), last)
             yield " ".join(self._words[number - 1] for number in numbers)
-
-    def write_audio(self, path: Path) -> bool:
-        """There is no audio to write."""
-        return False
-
-    async def transcribe_back(self) -> list[str]:
-        """There is no audio to transcribe."""
-        return []
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""
