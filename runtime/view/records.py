@@ -10,7 +10,7 @@ from turnfsm.fsm.journal import Entry, Note, Record
 from turnfsm.fsm.metrics.follower import Follower
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.fsm.metrics.values import Part, Response, Silence, TurnEnd, Value
-from turnfsm.fsm.verdicts import Refused
+from turnfsm.fsm.verdicts import Refused, Taken
 
 __all__ = ["RecordEncoder"]
 
@@ -42,6 +42,10 @@ class Begun:
         elif entry.verdict and entry.trigger == "final_transcript" and self._voice is not None:
             self._since.setdefault("user", self._voice)
             self._voice = None
+        elif entry.trigger == "endpointing_ended" and "user_speaking" not in entry.facts:
+            self._voice = None  # no transcript is awaited
+        if isinstance(entry.verdict, Taken) and "discard_turn" in entry.verdict.actions:
+            self._since.pop("user", None)
         heard = entry.verdict.dest == "speaking"
         if heard and not self._heard:
             self._since.setdefault("assistant", entry.t)

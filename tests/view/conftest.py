@@ -66,7 +66,7 @@ def _outside(url: str) -> bool:
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `turnfsm demo --text` leaves: a real session in virtual time."""
     out = tmp_path_factory.mktemp("talk") / "out"
-    demo(Settings(out, text=True, console=Console(file=io.StringIO())))
+    demo(Settings(out, flow="turn", text=True, console=Console(file=io.StringIO())))
     return out
 
 

@@ -211,7 +211,7 @@ def test_a_message_tells_when_its_first_words_were_heard(talk: Path) -> None:
     for note in journal.notes:
         if note.kind == "user_audio" and note.data["line"] not in ("backchannel", "noise"):
             heard["user"].append(note.data["start"])
-        elif note.kind == "agent_audio" and note.data["start"] != 29.05:  # it goes on
+        elif note.kind == "agent_audio" and note.data["start"] != 27.35:  # it goes on
             heard["assistant"].append(note.data["start"])
     rows = RecordEncoder(TURN).all(journal.records)
     for role, starts in heard.items():
@@ -224,17 +224,37 @@ def test_a_voice_without_words_does_not_begin_the_next_message() -> None:
     said = [("user_started_speaking", 1.0), ("user_stopped_speaking", 1.4)]
     said += [("user_started_speaking", 9.0), ("user_stopped_speaking", 9.5)]
     said += [("user_started_speaking", 9.8), ("final_transcript", 10.3)]
+    since = {"t": 4.4, "note": "voice_unrecognised"}
+    since |= {"data": {"since": 1.0, "until": 1.4, "longest": 0.4}}
+    assert message_begins(said, since) == 9.0
+
+
+def test_a_turn_that_is_discarded_does_not_begin_the_next_message() -> None:
+    """A backchannel over the agent, and later a sentence."""
+    said = [("user_started_speaking", 1.0), ("final_transcript", 1.4), ("ignore_turn", 1.9)]
+    said += [("user_started_speaking", 9.0), ("final_transcript", 9.8)]
+    assert message_begins(said) == 9.0
+
+
+def test_a_voice_whose_turn_has_not_come_does_not_begin_the_next_message() -> None:
+    said = [("user_started_speaking", 1.0), ("user_stopped_speaking", 1.4)]
+    said += [("endpointing_ended", 1.7), ("user_started_speaking", 3.0), ("final_transcript", 3.8)]
+    assert message_begins(said) == 3.0
+
+
+def message_begins(said: list[tuple[str, float]], *notes: dict[str, Any]) -> float:
+    """When the first words of the message were heard that ends a journal of these entries."""
     records: list[dict[str, Any]] = [HEADER]
     for seq, (trigger, t) in enumerate(said, 1):
         entry = {"seq": seq, "t": t, "trigger": trigger, "of": None, "state": "listening"}
         entry |= {"facts": [], "verdict": "taken", "dest": "listening", "entered": False}
-        records.append(entry | {"row": None, "actions": [], "data": {}})
-    since = {"seq": 9, "t": 4.4, "note": "voice_unrecognised"}
-    records.insert(3, since | {"data": {"since": 1.0, "until": 1.4, "longest": 0.4}})
-    records.append({"seq": 10, "t": 10.6, "note": "message", "data": {"role": "user"}})
+        actions = ["discard_turn"] if trigger == "ignore_turn" else []
+        records.append(entry | {"row": None, "actions": actions, "data": {}})
+    records[3:3] = notes
+    records.append({"t": 10.6, "note": "message", "data": {"role": "user"}})
     for seq, record in enumerate(records[1:], 1):
         record["seq"] = seq
-    assert RecordEncoder(TURN).all(journal_of(records).records)[-1]["b"] == 9.0
+    return float(RecordEncoder(TURN).all(journal_of(records).records)[-1]["b"])
 
 
 def test_a_session_that_has_not_closed_says_so(journal: Journal) -> None:
