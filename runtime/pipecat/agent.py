@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import attrs
 from pipecat.frames import frames as f
@@ -70,7 +71,10 @@ class PipecatAgent(Host):
     """
 
     push: Push
-    """Pushes a request, or an interruption, to the model."""
+    """Pushes a turn's request, or an interruption, towards the model."""
+
+    request: Push
+    """Pushes a request from right before the model."""
 
     say_frame: Push
     """Pushes a frame downstream of the model."""
@@ -97,6 +101,7 @@ class PipecatAgent(Host):
         self.calls = PipecatCalls(self, lambda: self.requested)
         self.functions = Functions(self.calls)
         self._noted: set[str] = set()
+        self._asked: WeakSet[Reply] = WeakSet()  # requested from above, and not sent yet
         self.speculation = Speculation(lambda frame: self.push(frame))
         self._begun = ""  # the latest step that has produced something
         self._worded = ""  # the latest step that has produced text
@@ -115,13 +120,19 @@ class PipecatAgent(Host):
 
     # -- requests of Pipecat
 
-    def asked(self, frame: f.LLMContextFrame) -> None:
+    def asked(self, frame: f.LLMContextFrame, *, above: bool = False) -> None:
         """A request for the model has arrived: to answer a committed turn, or from the
-        application."""
+        application.
+
+        Args:
+            above: From above the application's processors before the model.
+        """
         turn = self.hearing.take_committed()
         message = self.names.latest(frame.context) if turn is not None else None
         self.note_messages()
         reply = self.ask(self.new_reply(of=frame.context), turn, message)
+        if above:
+            self._asked.add(reply)
         if frame.speculation:
             self.speculation.confirmed(reply)
             self.tasks.start(self._discard_unasked(reply))
@@ -140,11 +151,11 @@ class PipecatAgent(Host):
         if reply.text is None:
             if reply.instructions is None:
                 self.conductor.speech.response_awaited(reply)
-            self.functions.advertised(reply.of)
-            calls = self.calls.open.values()
-            context = request(reply, self.conductor, self.names, calls)
-            if not await self.speculation.answers(reply, context):
-                await self.push(f.LLMContextFrame(context))
+            if reply in self._asked:  # once: Pipecat requests the answer to a result from below
+                self._asked.discard(reply)
+                await self.push(f.LLMContextFrame(reply.of))
+            else:
+                await self.send_request(reply.of)
             return
         end, of = StepEnd(step.id), reply.of
         if isinstance(of, Sound):
@@ -155,6 +166,16 @@ class PipecatAgent(Host):
             end.interruptible = frames[0].interruptible
         for frame in (*frames, end):
             await self.say_frame(frame)
+
+    async def send_request(self, context: LLMContext) -> None:
+        """Request the step that has the floor from the model, with this context."""
+        if (reply := self.requested) is None:
+            return  # it was interrupted on its way
+        self.functions.advertised(context)
+        calls = self.calls.open.values()
+        context = request(context, reply, self.conductor, self.names, calls)
+        if not await self.speculation.answers(reply, context):
+            await self.request(f.LLMContextFrame(context))
 
     def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply

@@ -132,6 +132,8 @@ class FrameEvents(BaseObserver):
             self._speech = None
 
     def _playback_started(self) -> None:
+        if self._plays:
+            return  # such a frame goes up and down the pipeline
         if self._speech is None:
             self._created("say")
         self._plays, self._cut = True, False

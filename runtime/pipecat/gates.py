@@ -14,7 +14,7 @@ from .output import Tap
 from .session import PipecatSession
 from .sources import check_parts
 
-__all__ = ["AskGate", "Gate", "HeardGate", "ModelGate", "TailGate"]
+__all__ = ["AskGate", "Gate", "HeardGate", "ModelGate", "RequestGate", "TailGate"]
 
 DOWN = FrameDirection.DOWNSTREAM
 
@@ -42,7 +42,8 @@ class Gate(FrameProcessor):
 
 
 class AskGate(Gate):
-    """Before the model: holds back requests until the flow allows them."""
+    """After the user aggregator: holds back requests until the flow allows them. Then they pass the
+    application's processors before the model, such as a search."""
 
     def __init__(self, session: PipecatSession) -> None:
         super().__init__(name="turnfsm.ask")
@@ -72,7 +73,7 @@ class AskGate(Gate):
             case f.UserStoppedSpeakingFrame() if down:
                 return not self._agent.speculation.holds(frame)
             case f.LLMContextFrame() if down:
-                self._agent.asked(frame)
+                self._agent.asked(frame, above=True)
                 return False
             case f.EndFrame() | f.StopFrame() if down:
                 self._session.close("ended")
@@ -97,6 +98,23 @@ class AskGate(Gate):
     async def cleanup(self) -> None:
         await self._session.aclose()
         await super().cleanup()
+
+
+class RequestGate(Gate):
+    """Right before the model: makes the request for the step that has the floor, with what the
+    application's processors have added to the context."""
+
+    def __init__(self, agent: PipecatAgent) -> None:
+        super().__init__(name="turnfsm.request")
+        self._agent = agent
+        agent.request = self.push_frame
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
+        if isinstance(frame, f.LLMContextFrame) and direction is DOWN and not frame.speculation:
+            await self._agent.send_request(frame.context)
+        else:
+            await super().process_frame(frame, direction)
 
 
 class ModelGate(Gate):

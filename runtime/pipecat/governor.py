@@ -32,7 +32,7 @@ from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .agent import Reports
 from .calls import Handler
-from .gates import AskGate, HeardGate, ModelGate, TailGate
+from .gates import AskGate, HeardGate, ModelGate, RequestGate, TailGate
 from .output import Tap
 from .pauses import pauses_of
 from .refusals import (
@@ -221,7 +221,8 @@ class TurnGovernor:
                 for llm in processor.llms if isinstance(processor, LLMSwitcher) else [processor]:
                     refuse_realtime(llm)
                     agent.functions.check_model(llm)
-                out.append(ModelGate(agent, "yield_floor" in self._flow.actions))
+                after = ModelGate(agent, "yield_floor" in self._flow.actions)
+                out[-1:] = [RequestGate(agent), processor, after]
             elif isinstance(processor, BaseOutputTransport):
                 self._once("output")
                 catch = [session.backchannel_catch] if self._backchannels else []

@@ -56,17 +56,20 @@ class Names:
 
 
 def request(
-    reply: Reply, conductor: Conductor, names: Names, calls: Iterable[OpenCall]
+    context: LLMContext,
+    reply: Reply,
+    conductor: Conductor,
+    names: Names,
+    calls: Iterable[OpenCall],
 ) -> LLMContext:
     """Return the context for a request, and report the request.
 
-    That is Pipecat's own context, unless the projection changes it.
+    That is the given context, unless the projection changes it.
 
     Args:
         calls: Calls that may be missing in Pipecat's messages, or whose results may, since these
             are queued after audio.
     """
-    context: LLMContext = reply.of
     messages: Sequence[Message] = [*context.messages]
     names.forget(messages)
     given = [_read(message, place, names) for place, message in enumerate(messages)]

@@ -86,7 +86,7 @@ def test_a_pipeline_gets_gates_around_the_parts_that_are_governed() -> None:
     parts = _parts(governor)
     governed = governor.processors(parts)
     assert [one for one in governed if one in parts] == parts
-    assert len(governed) == len(parts) + 5
+    assert len(governed) == len(parts) + 6
 
 
 @pytest.mark.parametrize(

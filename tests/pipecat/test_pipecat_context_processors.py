@@ -1,0 +1,139 @@
+"""A processor of the application between the user aggregator and the model, such as a memory or a
+search, which adds facts to the context before the model is asked."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pipecat.frames import frames as f
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat_stage import Stage
+
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
+
+ALONE: Mapping[str, Any] = {"governor": None}
+FACT = "a fact about"
+Parts = list[FrameProcessor]
+
+
+class Facts(FrameProcessor):
+    """Finds a fact for the user's latest message, which takes a moment."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, f.LLMContextFrame):
+            await asyncio.sleep(self._seconds)
+            message = {"role": "developer", "content": f"{FACT} {said(frame.context.messages)}"}
+            frame.context.add_message(message)
+        await self.push_frame(frame, direction)
+
+
+def _around(seconds: float = 0.2) -> Callable[[Parts], Parts]:
+    def around(parts: Parts) -> Parts:
+        return [*parts[:2], Facts(seconds), *parts[2:]]
+
+    return around
+
+
+def _model(messages: Messages) -> Says:
+    if "where" in said(messages):
+        return Says("In Mill Road." if shows(messages, FACT) else "I do not know.")
+    if shows(messages, "booked"):
+        return Says("It is booked.")
+    return Says("I book it.", (("book", {"time": "ten"}),))
+
+
+def _facts(stage: Stage) -> list[str]:
+    contents = [str(message.get("content")) for message in stage.context.messages]
+    return [content for content in contents if content.startswith(FACT)]
+
+
+@pytest.mark.parametrize("options", [{}, ALONE], ids=["governed", "alone"])
+def test_a_turn_that_calls_a_tool_passes_it_once(options: Mapping[str, Any]) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says("book")
+
+    stage = Stage(_model, {"book": Tool(1.0, "booked")}, around=_around(), **options)
+    stage.play(script)
+    assert stage.heard.endswith("It is booked.")
+    assert _facts(stage) == ["a fact about book"]
+
+
+def test_a_turn_whose_request_is_sent_again_passes_it_once() -> None:
+    """The result comes while the model answers another turn: it is asked again, with the result."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("book")
+        await stage.until(4.0)
+        await stage.says("where")
+
+    stage = Stage(_model, {"book": Tool(4.0, "booked")}, around=_around())
+    stage.play(script)
+    assert [said(request) for request in stage.requests] == ["book", "where", "where"]
+    assert "In Mill Road." in stage.heard
+    assert _facts(stage) == ["a fact about book", "a fact about where"]
+
+
+def test_its_facts_stay_in_the_conversation_although_the_request_differs_from_it() -> None:
+    """The request leaves out what the user has not heard; the next one has the facts, too."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("book")
+        await stage.until(3.0)
+        await stage.says("where")
+        await stage.until(14.0)
+        await stage.says("where again")
+
+    stage = Stage(_model, {"book": Tool(1.0, "booked")}, around=_around())
+    stage.play(script)
+    facts = ["a fact about book", "a fact about where", "a fact about where again"]
+    assert _facts(stage) == facts
+    assert all(shows(stage.requests[-1], fact) for fact in facts)
+
+
+@pytest.mark.parametrize("at", [1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.4])
+def test_a_turn_is_answered_once_if_the_user_goes_on_while_it_searches(at: float) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says("book")
+        await stage.until(at)
+        await stage.says("where")
+
+    stage = Stage(_model, {"book": Tool(1.0, "booked")}, around=_around(1.0))
+    stage.play(script)
+    assert stage.heard.count("In Mill Road.") == 1
+    assert "I do not know." not in stage.heard
+    assert stage.states[-1] == "listening"
+
+
+def test_an_interruption_reaches_it_before_the_next_request() -> None:
+    """As without a governor: it stops what it does for a turn that is answered no more."""
+    seen: list[str] = []
+
+    class Notes(FrameProcessor):
+        async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+            await super().process_frame(frame, direction)
+            if isinstance(frame, f.InterruptionFrame | f.LLMContextFrame):
+                seen.append(type(frame).__name__)
+            await self.push_frame(frame, direction)
+
+    async def script(stage: Stage) -> None:
+        await stage.says("where")
+        await stage.until(3.0)
+        await stage.says("where else")
+
+    def around(parts: Parts) -> Parts:
+        return [*parts[:2], Notes(), *parts[2:]]
+
+    def model(messages: Messages) -> Says:
+        return Says("One two three four five six seven eight nine ten.")
+
+    Stage(model, around=around).play(script)
+    assert seen == ["LLMContextFrame", "InterruptionFrame", "LLMContextFrame"]
