@@ -20,6 +20,7 @@ _MEANS = {
     _OUTAGE: "Something has failed.",
     _BROKEN: "The flow decides an entry of the journal differently.",
     _SILENCE: "Nobody is heard for longer than is allowed.",
+    "N": "A failure of the class N of docs/pipecat-failures.md.",
 }
 
 

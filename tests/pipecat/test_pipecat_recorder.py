@@ -44,6 +44,8 @@ def audited(scene: Scenario, governor: type[TurnGovernor] | None, events: io.Str
         ("C4", "C", "the model is asked without the result of a tool, which had ended"),
         ("E2", "F", "the user speaks for 6.2 s, and nothing is transcribed"),
         ("N4", "D", "the user makes a sound without words, and a tool is cancelled at that moment"),
+        ("N1", "N", "the user makes a sound without words, and the agent falls silent for good"),
+        ("N11", "N", "the user makes a sound without words, and the agent falls silent for good"),
         ("T1", "D", "the user begins to speak, and a tool is cancelled at that moment"),
         ("C2", "D", "the result that a tool gave"),
     ],
@@ -65,20 +67,21 @@ def test_a_pipeline_that_goes_right_raises_no_alarm(
     assert found == failing.get(right.id, [])
 
 
-@pytest.mark.parametrize("id", ["N4", "T1", "C1", "C2", "C4", "D4", "T8"])
+@pytest.mark.parametrize("id", ["N1", "N4", "N9", "T1", "C1", "C2", "C4", "D4", "T8"])
 def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
-    """Where the pipeline alone does, and where the user only coughs while a tool runs."""
+    """Where the pipeline alone does, and where the user only coughs."""
     assert audited(SCENARIOS[id], TurnGovernor, recording).ok
 
 
 def test_the_recording_says_what_it_lacks_and_has_no_words(
     recording: io.StringIO, tmp_path: Path
 ) -> None:
-    """Each call begins and ends once, though its frames go up and down the pipeline."""
+    """Calls and playout begin and end once, though their frames go up and down the pipeline."""
     audit = audited(SCENARIOS["K3"], None, recording)
     assert "when each reply began and ended (A, D, E)" in audit.unjudged
     assert "order" not in recording.getvalue()
     assert len(audit.spans["tools"]) == 1
+    assert recording.getvalue().count("playback_started") == len(audit.spans["agent"])
     assert audit.panel.response_rate == 1.0
     file = tmp_path / "events.jsonl"
     file.write_text(recording.getvalue())

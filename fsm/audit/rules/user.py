@@ -46,6 +46,25 @@ def _unheard_turn(facts: Facts) -> Found:
             )
 
 
+def _ended_by_a_sound(facts: Facts) -> Found:
+    """What the agent says ends for good when the user makes a sound without words. Only a pipeline
+    reports that it interrupts everything; elsewhere it may be the output that cannot pause."""
+    cuts = [event.t for event in facts.recording.named("interruption")]
+    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
+    for user in facts.user:
+        heard = facts.heard_at(user.start)
+        if user.open or heard is None or not heard.interrupted or not transcripts:
+            continue
+        cut = any(user.start <= t <= user.start + 2 * AT_ONCE for t in cuts)
+        known = facts.recording.end > user.end + 2 * LONG
+        if cut and known and not any(user.start <= t <= user.end + 2 * LONG for t in transcripts):
+            yield (
+                user.start,
+                f"the user makes a sound without words, and the agent falls silent for good, "
+                f"{heard.end - heard.start:.1f} s after it began to speak",
+            )
+
+
 def _answered_twice(facts: Facts) -> Found:
     """The same text is in two messages, and the agent speaks after each."""
     heard = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
@@ -96,6 +115,7 @@ RULES = (
         ("turn_committed",),
         needs=(Evidence.TRANSCRIPTS,),
     ),
+    Rule("N", "", _ended_by_a_sound, ("barge_in",), needs=(Evidence.TRANSCRIPTS,)),
     Rule(
         "A",
         "one_reply_to_a_turn",
