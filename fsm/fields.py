@@ -6,11 +6,12 @@ if it differs from its name, its key (``metadata["yaml"]``).
 
 from __future__ import annotations
 
+import re
 from typing import Any, NewType, TypeVar
 
 import attrs
 
-__all__ = ["Names", "Texts", "described", "doc", "loaded", "yaml_name"]
+__all__ = ["Names", "Texts", "described", "doc", "loaded", "note_kind", "yaml_name"]
 
 T = TypeVar("T", bound=attrs.AttrsInstance)
 
@@ -51,3 +52,8 @@ def described(kind: type[T]) -> type[T]:
 def yaml_name(field: attrs.Attribute[Any]) -> str:
     """The YAML key of a field."""
     return str(field.metadata.get("yaml", field.name))
+
+
+def note_kind(kind: type) -> str:
+    """The kind of the journal's notes that hold values of a class: its name in snake case."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()

@@ -79,7 +79,6 @@ class Matrix:
     cells: dict[tuple[str, str], Cell]
 
     def row(self, trigger: str) -> list[Cell]:
-        """The cells of one trigger, state by state."""
         return [self.cells[state, trigger] for state in self.states]
 
     def label(self, trigger: str) -> str:

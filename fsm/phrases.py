@@ -35,6 +35,7 @@ _NO_SPACES = re.compile(
 )
 
 Phrase = tuple[str, ...]
+"""The words of a phrase, as `words_of` gives them."""
 
 
 @described
@@ -89,11 +90,7 @@ def shipped_phrases() -> tuple[str, ...]:
 
 @cache
 def phrases_of(name: str) -> frozenset[Phrase]:
-    """The phrases of a shipped list, in all of its languages.
-
-    Args:
-        name: The list.
-    """
+    """The phrases of a shipped list, in all of its languages."""
     files = sorted((_SHELF / name).glob("*.txt"))
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     listed = " ".join("," if line.startswith(_COMMENT) else line for line in lines)
@@ -101,37 +98,20 @@ def phrases_of(name: str) -> frozenset[Phrase]:
 
 
 def consists_of(text: str, phrases: Collection[Phrase]) -> bool:
-    """Whether a text is a sequence of phrases.
-
-    Args:
-        text: What was said.
-        phrases: Each a tuple of words as `words_of` gives them.
-    """
+    """Whether a text is a sequence of phrases."""
     words = words_of(text)
     return bool(words) and len(words) in _reached(words, phrases)
 
 
 def begins(text: str, phrases: Collection[Phrase], beginnings: Collection[Phrase]) -> bool:
-    """Whether a text may be the beginning of a sequence of phrases.
-
-    Args:
-        text: What was said so far.
-        phrases: Each a tuple of words as `words_of` gives them.
-        beginnings: The result of `beginnings_of` for them.
-    """
+    """Whether a text may be the beginning of a sequence of phrases, with `beginnings_of` them."""
     words = words_of(text)
-    return bool(words) and any(
-        start == len(words) or words[start:] in beginnings for start in _reached(words, phrases)
-    )
+    reached = _reached(words, phrases)
+    return bool(words) and any(n == len(words) or words[n:] in beginnings for n in reached)
 
 
 def contains(text: str, phrases: Collection[Phrase]) -> bool:
-    """Whether a text contains one of the phrases.
-
-    Args:
-        text: What was said.
-        phrases: Each a tuple of words as `words_of` gives them.
-    """
+    """Whether a text contains one of the phrases."""
     words = words_of(text)
     longest = max(map(len, phrases), default=0)
     ends = range(1, len(words) + 1)
@@ -139,12 +119,7 @@ def contains(text: str, phrases: Collection[Phrase]) -> bool:
 
 
 def starts_with(text: str, phrases: Collection[Phrase]) -> bool:
-    """Whether the first words of a text are one of the phrases.
-
-    Args:
-        text: What was said.
-        phrases: Each a tuple of words as `words_of` gives them.
-    """
+    """Whether the first words of a text are one of the phrases."""
     words = words_of(text)
     return any(words[: len(phrase)] == phrase for phrase in phrases)
 

@@ -61,6 +61,13 @@ class Rows(dict[str, tuple[Alternative, ...]]):
         self.final = False
         self.configurations: dict[int, Configuration] = {}
 
+    def reads(self, trigger: str) -> int:
+        """The bits of the facts that decide on a trigger."""
+        read = 0
+        for alternative in self.get(trigger, ()):
+            read |= alternative[0]
+        return read
+
 
 class Configuration(dict[str, Answer]):
     """A state with its facts, and the cached answers. Shared, so read-only."""
@@ -223,12 +230,9 @@ class Program:
             answer = Taken(trigger, name, name, (), False, None)
             table.setdefault(trigger, []).append((0, 0, keep, set_, rows, answer))
         rows.update({trigger: tuple(alternatives) for trigger, alternatives in table.items()})
-        for trigger, alternatives in table.items():
-            read = 0
-            for alternative in alternatives:
-                read |= alternative[0]
-            if read & self.host_mask:
-                rows.asks[trigger] = self.names(read & self.host_mask)
+        for trigger in table:
+            if asked := rows.reads(trigger) & self.host_mask:
+                rows.asks[trigger] = self.names(asked)
 
     def facts_only(self, state: str) -> Iterator[str]:
         """The events that change facts in a state where none of its transitions is taken."""

@@ -41,7 +41,6 @@ class Page:
         return _BREAK.split(self.text)
 
     def line(self, number: int) -> str:
-        """One line, counted from 1; empty after the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     @property
@@ -65,7 +64,6 @@ class Location:
     width: int = 1
 
     def finding(self, message: str, remedy: str = "", **kind: Any) -> Finding:
-        """A finding at this place."""
         page = self.page
         place = (self.line, self.column, self.width)
         text = page.line(self.line)
@@ -126,16 +124,13 @@ class Source:
 
     @property
     def file(self) -> str:
-        """The file name for findings."""
         return self.page.file
 
     @property
     def text(self) -> str:
-        """The whole text of the file."""
         return self.page.text
 
     def note(self, path: Path, node: Node) -> None:
-        """Store a node's positions."""
         self._keys[path] = node.key
         self._values[path] = node.mark
         if node.base:
@@ -174,11 +169,9 @@ class Source:
         return str(self.key(path))
 
     def key(self, path: Path) -> Location:
-        """The place of a key, or the nearest one around it."""
         return self._nearest(path, self._keys)
 
     def value(self, path: Path) -> Location:
-        """The place of a value, or the nearest one around it."""
         return self._nearest(path, self._values)
 
     def path(self, path: Path) -> Path:

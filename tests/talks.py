@@ -12,7 +12,7 @@ from turnfsm.fsm.agenda import (
     Agenda,
     AnswerDue,
     CallMade,
-    CallsKnown,
+    CallsReceived,
     Ending,
     Entry,
     Item,
@@ -76,7 +76,7 @@ class Talk:
             case "calls":
                 return self._called(reply)
             case "answers":
-                return self._log(CallsKnown(reply))
+                return self._log(CallsReceived(reply))
             case "heard":
                 said = Item(f"m{len(self.items)}", "said", at=self._now)
                 return self._log(ReplyHeard(reply), ReplyEnded(reply, "finished"), item=said)

@@ -15,7 +15,7 @@ from .entries import (
     CallDetached,
     CallInBackground,
     CallMade,
-    CallsKnown,
+    CallsReceived,
     Entry,
     HeardByModel,
     NoiseEnded,
@@ -178,7 +178,7 @@ class Agenda:
                 return self._reply_asked(entry)
             case RequestSent():
                 return self._request_sent(entry)
-            case CallsKnown(reply, calls):
+            case CallsReceived(reply, calls):
                 live = self.reply(reply)
                 return self if live is None else self._with_reply(attrs.evolve(live, calls=calls))
             case ReplyHeard(reply, whole=True):

@@ -4,9 +4,11 @@ outcome of each turn, are computed from these entries alone."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import attrs
+
+from turnfsm.fsm.fields import note_kind
 
 from .settlement import Ending, Kind
 from .turn_entries import (
@@ -28,7 +30,7 @@ __all__ = [
     "CallDetached",
     "CallInBackground",
     "CallMade",
-    "CallsKnown",
+    "CallsReceived",
     "Entry",
     "HeardByModel",
     "NoiseEnded",
@@ -164,7 +166,7 @@ class RequestSent:
 
 
 @attrs.frozen
-class CallsKnown:
+class CallsReceived:
     """The model's stream for the last request of this reply has ended. `calls`: the number of
     calls, some of which may not be made yet."""
 
@@ -221,7 +223,7 @@ Entry = (
     | ResultDropped
     | ReplyAsked
     | RequestSent
-    | CallsKnown
+    | CallsReceived
     | ReplyHeard
     | ReplyStopped
     | ReplyEnded
@@ -236,33 +238,7 @@ Entry = (
     | SessionClosed
 )
 
-_KINDS: Mapping[str, type[Any]] = {
-    "answer_due": AnswerDue,
-    "heard_by_model": HeardByModel,
-    "noise_ended": NoiseEnded,
-    "answers_by_itself": AnswersByItself,
-    "answered": Answered,
-    "call_made": CallMade,
-    "call_detached": CallDetached,
-    "call_in_background": CallInBackground,
-    "result_ready": ResultReady,
-    "result_dropped": ResultDropped,
-    "reply_asked": ReplyAsked,
-    "request_sent": RequestSent,
-    "calls_received": CallsKnown,
-    "reply_heard": ReplyHeard,
-    "reply_stopped": ReplyStopped,
-    "reply_ended": ReplyEnded,
-    "turn_committed": TurnCommitted,
-    "turn_not_committed": TurnNotCommitted,
-    "reply_scheduled": ReplyScheduled,
-    "no_reply": NoReply,
-    "playout_started": PlayoutStarted,
-    "speech_interrupted": SpeechInterrupted,
-    "speech_failed": SpeechFailed,
-    "speech_ended": SpeechEnded,
-    "session_closed": SessionClosed,
-}
+_KINDS: Mapping[str, type[Any]] = {note_kind(kind): kind for kind in get_args(Entry)}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {kind: [(f.name, f.default) for f in attrs.fields(kind)] for kind in _NAMES}
 

@@ -119,11 +119,9 @@ class Turns:
         return cls(count=sum(counts.values()), outcomes=counts)
 
     def find(self, number: int) -> OpenTurn | None:
-        """The open turn of this number."""
         return next((turn for turn in self.open if turn.number == number), None)
 
     def answered_by(self, speech: str) -> OpenTurn | None:
-        """The open turn that this speech answers."""
         return next((turn for turn in self.open if turn.speech == speech), None)
 
     def after(self, entry: Entry, agenda: Agenda) -> Step:

@@ -190,7 +190,6 @@ def _joined(of: _Joined, bounds: Bounds) -> tuple[AgendaReport, Mapping[Spot, tu
 
 
 def _wrong(world: World, s: State) -> Wrong | None:
-    """The property that is broken in this state, and how."""
     return _wrong_deliveries(s.deliveries) or _wrong_now(s) or _wrong_at_rest(world, s)
 
 

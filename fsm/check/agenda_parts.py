@@ -16,7 +16,7 @@ from turnfsm.fsm.agenda import (
     AnswerDue,
     CallDetached,
     CallMade,
-    CallsKnown,
+    CallsReceived,
     Ending,
     Entry,
     NoiseEnded,
@@ -59,7 +59,6 @@ class Reply:
 
     @property
     def live(self) -> bool:
-        """It has not ended."""
         return self.phase not in ("free", "over")
 
 
@@ -90,7 +89,6 @@ class Deliveries:
 
     @property
     def live(self) -> list[int]:
-        """The replies that have not ended."""
         return [r for r, reply in enumerate(self.replies) if reply.live]
 
     @property
@@ -111,7 +109,6 @@ class Parts:
         self.rules, self.bounds = rules, bounds
 
     def nothing(self) -> Deliveries:
-        """The initial situation."""
         most = self.bounds
         replies, calls = (Reply(),) * most.replies, (Call(),) * most.calls
         return Deliveries(Agenda(), replies, calls, (0,) * most.utterances)
@@ -134,7 +131,6 @@ class Parts:
     def ask(
         self, s: Deliveries, r: int, *utterances: str, results: Sequence[str] = ()
     ) -> Deliveries:
-        """A reply is requested."""
         entry = ReplyAsked(f"r{r}", utterances, results, instructed=bool(results))
         return self._log(self._reply(s, r, phase="asked"), entry)
 
@@ -167,12 +163,12 @@ class Parts:
 
     def stream(self, s: Deliveries, r: int) -> Deliveries:
         """The model has answered without a call."""
-        s = self._log(s, CallsKnown(f"r{r}"))
+        s = self._log(s, CallsReceived(f"r{r}"))
         return self._reply(s, r, phase="plays")
 
     def make(self, s: Deliveries, r: int, most: int) -> Deliveries:
         """The model makes this number of calls."""
-        s = self._log(s, CallsKnown(f"r{r}", most))
+        s = self._log(s, CallsReceived(f"r{r}", most))
         for n, call in enumerate(s.calls[:most]):
             s = self._log(s, CallMade(f"c{n}", f"r{r}")) if not call.made else s
             made = attrs.evolve(call, made_by=r, runs=True, made=call.made + 1)
@@ -219,7 +215,6 @@ class Parts:
         return ready and s.replies[r].phase == "waits"
 
     def end(self, s: Deliveries, r: int, by: Ending, call: str | None = None) -> Deliveries:
-        """A reply is over."""
         s = self._log(s, ReplyEnded(f"r{r}", by, call))
         return self._with(s, r, Reply("over"))
 

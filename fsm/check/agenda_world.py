@@ -65,13 +65,11 @@ class World:
         self._same: dict[Deliveries, Deliveries] = {}  # one object for equal values
 
     def first(self) -> State:
-        """Nothing has happened."""
         return State(self.parts.nothing(), left=self.bounds.disturbances)
 
     # -- moves that need no disturbance
 
     def moves(self, s: State) -> Iterator[Move]:
-        """The moves without a disturbance."""
         deliveries, free = s.deliveries, s.deliveries.free
         if free is not None and deliveries.agenda.open:
             requested = self._after(s, self.parts.deliver, free)
@@ -108,7 +106,6 @@ class World:
     # -- the environment
 
     def disturbances(self, s: State) -> Iterator[Move]:
-        """The possible disturbances."""
         if s.voice:
             yield "it was a noise", self._noise(s)
         free = s.deliveries.free
@@ -225,7 +222,6 @@ def _begun(o: Obligation, *, sole: bool) -> bool:
 
 
 def _may_wait(s: State, o: Obligation, by: Ending, *, heard: bool) -> bool:
-    """It may wait for a next reply."""
     requested = o.requested or o.kind == "utterance"
     if by == "failure" and o.kind == "result" and requested:
         return any(times >= RETRIES for (c, _), times in s.failed if c == (o.kind, o.id))

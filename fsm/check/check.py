@@ -116,7 +116,6 @@ def _compared(proof: Proof) -> Report:
 
 
 def _base(flow: Flow, source: Source) -> Flow | None:
-    """The flow that this one extends, if it can be read."""
     if flow.extends is None:
         return None
     beside = Path(source.file).parent / flow.extends

@@ -83,7 +83,6 @@ def _builtin(flow: Flow) -> tuple[str, ...]:
 
 
 def notes(flow: Flow, source: Source) -> Iterator[Finding]:
-    """Notes that are no problems."""
     for name, reason in flow.properties.waived.items():
         path: Place = ("properties", "waived", name)
         message = f"{name} is waived: {reason}"

@@ -28,7 +28,6 @@ class Twin:
         self.found: Exploration = explore(self.model, limit)
 
     def why_equal(self, other: Flow) -> str | None:
-        """Why the other flow is equivalent; None if it is not."""
         if other.initial != self.flow.initial or not self.found.complete:
             return None
         theirs = _whole(other)

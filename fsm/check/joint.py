@@ -55,7 +55,6 @@ class Joint:
         self.parts = Parts(self.flow.agenda, self.bounds)
 
     def here(self, s: Situation) -> Here:
-        """The turn's situation."""
         return self._heres.all[s[0]]
 
     def rests(self, s: Situation) -> Spot | None:
@@ -66,15 +65,12 @@ class Joint:
         return Spot(here, view.open) if here.deferred or view.open else None
 
     def deliveries(self, s: Situation) -> Deliveries:
-        """The replies, calls and utterances."""
         return self._deliveries.all[s[1]]
 
     def view(self, s: Situation) -> View:
-        """The turn's view of them."""
         return self._views.all[self._view_of[s[1]]]
 
     def explore(self) -> Iterator[Situation]:
-        """Visit every situation, breadth-first."""
         first = self._heres.number(self.turn.first())
         start = first, self._owed_number(self.parts.nothing()), self.bounds.disturbances
         came = self.came
@@ -148,14 +144,11 @@ T = TypeVar("T")
 
 
 class _Numbered(Generic[T]):
-    """Numbers distinct values."""
-
     def __init__(self) -> None:
         self.all: list[T] = []
         self._numbers: dict[T, int] = {}
 
     def number(self, value: T) -> int:
-        """The number of a value, which may be new."""
         found = self._numbers.get(value)
         if found is None:
             found = self._numbers[value] = len(self.all)

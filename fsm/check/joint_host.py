@@ -52,7 +52,6 @@ class JointHost:
         self._answers: dict[tuple[int, str, int], tuple[tuple[int, Taken | None], ...]] = {}
 
     def state(self, here: Here) -> str:
-        """The state of the flow."""
         return self.space.state(here.node)
 
     def holds(self, here: Here, fact: str) -> bool:
@@ -64,7 +63,6 @@ class JointHost:
         return r >= 0 and not (r == here.floor and here.ended_by is not None)
 
     def blocked(self, here: Here, view: View) -> bool:
-        """The turn waits for a call."""
         return any(self.waits(here, r) for _, r in view.runs)
 
     def post(self, here: Here, view: View, trigger: str) -> tuple[tuple[int, Taken | None], ...]:
@@ -124,7 +122,6 @@ class JointHost:
         return outcomes
 
     def interrupt(self, here: Here, view: View, by: Ending) -> list[Outcome]:
-        """The reply that has the floor is interrupted."""
         if here.floor < 0 or here.ended_by is not None:
             return [(here, ())]
         ops: tuple[Op, ...] = (("begin", here.floor),) if here.audio == "heard" else ()

@@ -28,7 +28,6 @@ class TurnSide:
         self.host = JointHost(flow, timed=timed)
 
     def first(self) -> Here:
-        """Nothing has happened."""
         return Here(self.host.space.initial)
 
     def at_once(self, here: Here, view: View) -> tuple[Step, ...]:
@@ -72,7 +71,6 @@ class TurnSide:
             yield Sound(text, "endpointing_ended", settled)
 
     def disturbances(self, here: Here, view: View) -> Iterator[Step]:
-        """The possible failures, and actions of the application."""
         for r in view.live:
             yield from self._disturbed(here, view, r)
         for n, maker in view.runs:

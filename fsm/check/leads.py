@@ -158,7 +158,6 @@ def _is_added(model: StateSpace) -> Over:
 
 
 def either(*tests: Over) -> Over:
-    """Whether one of these holds."""
     return lambda move: any(test(move) for test in tests)
 
 

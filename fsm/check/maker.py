@@ -59,7 +59,6 @@ Where: TypeAlias = Callable[[Move], bool]
 
 
 def anywhere(move: Move) -> bool:
-    """Every move."""
     return True
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm.agenda.settlement import FATES
-from turnfsm.fsm.flow import Flow, Row, State, Transition
+from turnfsm.fsm.flow import Flow, Names, Row, Transition
 from turnfsm.fsm.source import Path
 
 __all__ = ["CELLS", "Mutant", "mutants"]
@@ -54,7 +54,7 @@ def _replace(flow: Flow, row: Row, *transitions: Transition) -> Flow:
         table[row.trigger] = (*there[: row.index], *transitions, *there[row.index + 1 :])
         if not table[row.trigger]:
             del table[row.trigger]
-        changed = _with_state(changed, name, _evolve(state, field, table))
+        changed = _with(changed, "states", name, _evolve(state, field, table))
     return changed
 
 
@@ -82,12 +82,17 @@ def _written_rows(flow: Flow) -> Iterator[tuple[str, Row]]:
             yield f"{place[1]}.{row.trigger}.{row.index}", row
 
 
+def _less(names: Names, gone: str) -> Names:
+    return tuple(name for name in names if name != gone)
+
+
 def _evolve(body: Any, field: str, value: object) -> Any:
     return attrs.evolve(body, **{field: value})
 
 
-def _with_state(flow: Flow, name: str, state: State) -> Flow:
-    return attrs.evolve(flow, states={**flow.states, name: state})
+def _with(flow: Flow, section: str, name: str, body: object) -> Flow:
+    changed: Flow = _evolve(flow, section, {**getattr(flow, section), name: body})
+    return changed
 
 
 def _rows(flow: Flow) -> Iterator[Mutant]:
@@ -99,26 +104,24 @@ def _rows(flow: Flow) -> Iterator[Mutant]:
 
 def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
     body = row.transition
-    for fact in body.conditions:
-        rest = tuple(f for f in body.conditions if f != fact)
-        yield "drop a guard", f"drop condition {fact} of", attrs.evolve(body, conditions=rest)
-        negated = attrs.evolve(body, conditions=rest, unless=(*body.unless, fact))
-        yield "negate a guard", f"negate condition {fact} of", negated
-    for fact in body.unless:
-        rest = tuple(f for f in body.unless if f != fact)
-        yield "drop a guard", f"drop unless {fact} of", attrs.evolve(body, unless=rest)
-        negated = attrs.evolve(body, unless=rest, conditions=(*body.conditions, fact))
-        yield "negate a guard", f"negate unless {fact} of", negated
+    for field, other, kind in (
+        ("conditions", "unless", "condition"),
+        ("unless", "conditions", "unless"),
+    ):
+        for fact in getattr(body, field):
+            rest = _evolve(body, field, _less(getattr(body, field), fact))
+            yield "drop a guard", f"drop {kind} {fact} of", rest
+            negated = _evolve(rest, other, (*getattr(body, other), fact))
+            yield "negate a guard", f"negate {kind} {fact} of", negated
     for index, action in enumerate(body.actions):
-        rest = (*body.actions[:index], *body.actions[index + 1 :])
-        yield "drop an action", f"drop action {action} of", attrs.evolve(body, actions=rest)
+        actions = (*body.actions[:index], *body.actions[index + 1 :])
+        yield "drop an action", f"drop action {action} of", attrs.evolve(body, actions=actions)
     for dest in (None, *flow.states):
         if dest != body.dest:
             where = f"lead to {dest}" if dest else "stay inside"
             yield "retarget", f"{where}:", attrs.evolve(body, dest=dest, restarts=())
     for timer in body.restarts:
-        rest = tuple(t for t in body.restarts if t != timer)
-        changed = attrs.evolve(body, restarts=rest)
+        changed = attrs.evolve(body, restarts=_less(body.restarts, timer))
         yield "drop a restart", f"drop restart of {timer} by", changed
 
 
@@ -132,17 +135,14 @@ def _alternatives(flow: Flow) -> Iterator[Mutant]:
         for timer in state.after:
             if len(state.after[timer]) > 1:
                 rest = {t: rows for t, rows in state.after.items() if t != timer}
-                changed = attrs.evolve(state, after=rest)
-                yield Mutant(
-                    f"drop timer {name}.{timer}", "drop a timer", _with_state(flow, name, changed)
-                )
+                changed = _with(flow, "states", name, attrs.evolve(state, after=rest))
+                yield Mutant(f"drop timer {name}.{timer}", "drop a timer", changed)
 
 
 def _lasting(flow: Flow) -> Iterator[Mutant]:
     """A lasting timer stops with its state, as others do."""
     for timer in flow.lasting:
-        rest = tuple(t for t in flow.lasting if t != timer)
-        changed = attrs.evolve(flow, lasting=rest)
+        changed = attrs.evolve(flow, lasting=_less(flow.lasting, timer))
         yield Mutant(f"stop {timer} with its state", "stop a lasting timer", changed)
 
 
@@ -152,17 +152,13 @@ def _added(flow: Flow) -> Iterator[Mutant]:
         for trigger in flow.triggers:
             if trigger in state.on:
                 continue
-            ignores = tuple(t for t in state.ignores if t != trigger)
+            ignores = _less(state.ignores, trigger)
             for body in _borrowed(flow, trigger):
                 on = {**state.on, trigger: (body,)}
-                changed = attrs.evolve(state, on=on, ignores=ignores)
+                changed = _with(flow, "states", name, attrs.evolve(state, on=on, ignores=ignores))
                 where = f" to {body.dest}" if body.dest else ""
                 text = f" / {', '.join(body.actions)}" if body.actions else ""
-                yield Mutant(
-                    f"add {name}.{trigger}{where}{text}",
-                    "add a transition",
-                    _with_state(flow, name, changed),
-                )
+                yield Mutant(f"add {name}.{trigger}{where}{text}", "add a transition", changed)
 
 
 def _borrowed(flow: Flow, trigger: str) -> list[Transition]:
@@ -177,42 +173,39 @@ def _borrowed(flow: Flow, trigger: str) -> list[Transition]:
 def _ignored(flow: Flow) -> Iterator[Mutant]:
     for name, state in flow.states.items():
         for trigger in state.ignores:
-            rest = tuple(t for t in state.ignores if t != trigger)
-            changed = _with_state(flow, name, attrs.evolve(state, ignores=rest))
+            heeds = attrs.evolve(state, ignores=_less(state.ignores, trigger))
+            changed = _with(flow, "states", name, heeds)
             yield Mutant(f"heed {trigger} in {name}", "drop an ignored event", changed)
 
 
 def _facts(flow: Flow) -> Iterator[Mutant]:
     for name, fact in flow.facts.items():
-        for field in ("set_by", "cleared_by"):
-            for trigger in getattr(fact, field):
-                rest = tuple(t for t in getattr(fact, field) if t != trigger)
-                changed = _evolve(fact, field, rest)
-                facts = {**flow.facts, name: changed}
-                where = f"fact {name}: drop {field} {trigger}"
-                yield Mutant(where, "drop a set or clear", attrs.evolve(flow, facts=facts))
+        yield from _unnamed(flow, "facts", name, ("set_by", "cleared_by"), "drop a set or clear")
         if fact.scope in flow.scopes:
-            facts = {**flow.facts, name: attrs.evolve(fact, scope="session")}
-            where = f"fact {name}: drop scope {fact.scope}"
-            yield Mutant(where, "drop a reset", attrs.evolve(flow, facts=facts))
+            changed = _with(flow, "facts", name, attrs.evolve(fact, scope="session"))
+            yield Mutant(f"fact {name}: drop scope {fact.scope}", "drop a reset", changed)
+
+
+def _unnamed(flow: Flow, section: str, name: str, fields: Names, operator: str) -> Iterator[Mutant]:
+    """A fact or a scope that one of its triggers does not change."""
+    body = getattr(flow, section)[name]
+    for field in fields:
+        for trigger in getattr(body, field):
+            changed = _evolve(body, field, _less(getattr(body, field), trigger))
+            where = f"{section[:-1]} {name}: drop {field} {trigger}"
+            yield Mutant(where, operator, _with(flow, section, name, changed))
 
 
 def _fences(flow: Flow) -> Iterator[Mutant]:
     for name, body in flow.triggers.items():
         if body.of is not None:
-            triggers = {**flow.triggers, name: attrs.evolve(body, of=None)}
-            changed = attrs.evolve(flow, triggers=triggers)
+            changed = _with(flow, "triggers", name, attrs.evolve(body, of=None))
             yield Mutant(f"trigger {name}: drop of {body.of}", "drop a fence", changed)
 
 
 def _scopes(flow: Flow) -> Iterator[Mutant]:
-    for name, scope in flow.scopes.items():
-        for field in ("begins", "ends"):
-            for trigger in getattr(scope, field):
-                rest = tuple(t for t in getattr(scope, field) if t != trigger)
-                scopes = {**flow.scopes, name: _evolve(scope, field, rest)}
-                where = f"scope {name}: drop {field} {trigger}"
-                yield Mutant(where, "drop a scope's end", attrs.evolve(flow, scopes=scopes))
+    for name in flow.scopes:
+        yield from _unnamed(flow, "scopes", name, ("begins", "ends"), "drop a scope's end")
 
 
 def _initial(flow: Flow) -> Iterator[Mutant]:

@@ -46,7 +46,6 @@ class Move:
 
     @property
     def dest(self) -> str:
-        """The state afterwards."""
         return self.taken.dest if self.taken else self.source
 
     @property
@@ -66,7 +65,6 @@ class Move:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The host's actions."""
         return self.taken.actions if self.taken else ()
 
 

@@ -68,7 +68,6 @@ class Proof:
         self._times: tuple[Delay, ...] | None = None
 
     def report(self) -> Report:
-        """Explore, judge and collect."""
         return self.concluded(self.explored())
 
     def times(self) -> tuple[Delay, ...]:
@@ -90,7 +89,6 @@ class Proof:
         return explore(self.model, self.limit, first)
 
     def concluded(self, exploration: Exploration) -> Report:
-        """Judge what was explored."""
         for violation in exploration.violations.values():
             self._broken(exploration, violation)
         if exploration.complete:
@@ -120,7 +118,6 @@ class Proof:
         )
 
     def first(self) -> str | None:
-        """The code of one error."""
         exploration = self.explored(first=True)
         if exploration.violations:
             return next(iter(exploration.violations)).property
@@ -200,7 +197,6 @@ class Proof:
         self._add(finding, key, trace(self.model, way, outcome.quiet))
 
     def _bounds(self, exploration: Exploration) -> None:
-        """The bounds that the flow declares."""
         delays = self.delays(exploration) if self.flow.bounds else ()
         for name, detail, remedy in unmet(self.flow, delays):
             key = (False, name)

@@ -151,7 +151,6 @@ class Restless:
                 yield Effect(dest, keep & ~set_, ~keep | set_, again)
 
     def _ends(self, move: Move) -> bool:
-        """The move leads to the goal, or ends the wait without it."""
         known = self._ended.get(id(move))
         if known is None:
             known = self.wait.over(move) or self.wait.goal(move.dest, move.actions)
@@ -159,7 +158,6 @@ class Restless:
         return known
 
     def _spot(self, node: int) -> int:
-        """The part of a configuration that matters."""
         return node & self.masks[node >> self.model.bits.shift]
 
     def _reach(self, nearest: dict[int, int]) -> None:

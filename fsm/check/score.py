@@ -46,7 +46,6 @@ class Score:
     stale: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
-        """How many mutants had this outcome."""
         return sum(fate.result == result for fate in self.fates)
 
     @property
@@ -64,7 +63,6 @@ class Score:
 def judge_mutants(
     flow: Flow, chosen: Iterable[Mutant], explained: Mapping[str, str]
 ) -> Iterator[Fate]:
-    """The outcome of each of these mutants."""
     twin: Twin | None = None
     for mutant in chosen:
         if mutant.operator == CELLS:

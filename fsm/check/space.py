@@ -53,20 +53,17 @@ class StateSpace:
 
     @property
     def initial(self) -> int:
-        """The configuration that a session starts in."""
         return self.index[self.flow.initial] << self.bits.shift
 
     def state(self, node: int) -> str:
-        """The state of a configuration."""
         return self.order[node >> self.bits.shift]
 
     def _relevant(self, rules: Iterable[Rule]) -> int:
         """The bits of the facts that a guard or a rule reads, except host facts."""
         read = 0
         for rows in self.program.rows.values():
-            for alternatives in rows.values():
-                for alternative in alternatives:
-                    read |= alternative[0]
+            for trigger in rows:
+                read |= rows.reads(trigger)
         for rule in rules:
             read |= rule.reads
         return read & ~self.bits.host_facts & (1 << len(self.bits.facts)) - 1
@@ -82,9 +79,7 @@ class StateSpace:
 
     def reads(self, state: str, trigger: str) -> int:
         """The bits of a configuration that decide the effect of a trigger in a state."""
-        read = 0
-        for alternative in self.program.rows[state].get(trigger, ()):
-            read |= alternative[0]
+        read = self.program.rows[state].reads(trigger)
         scope = self._scope(trigger)
         if scope is not None:
             read |= self.bits.scopes[scope] | self._begun(scope)
@@ -142,9 +137,7 @@ class StateSpace:
     ) -> Iterator[Move]:
         rows = self.program.rows[state].get(trigger, ()) if accepted else ()
         candidates = [*(row[5] for row in rows), None]
-        read = 0
-        for row in rows:
-            read |= row[0]
+        read = self.program.rows[state].reads(trigger) if accepted else 0
         for taken in candidates:
             for alarm in self._alarms_of(Move(state, trigger, arrives, taken)):
                 read |= alarm[0] | alarm[2]
@@ -191,10 +184,7 @@ class StateSpace:
 
     def host_facts(self, state: str, trigger: str) -> int:
         """The bits of the host facts that a trigger's guards read in a state."""
-        read = 0
-        for alternative in self.program.rows[state].get(trigger, ()):
-            read |= alternative[0]
-        return read & self.bits.host_facts
+        return self.program.rows[state].reads(trigger) & self.bits.host_facts
 
     def asked_at_once(self, state: str, trigger: str) -> int:
         """How many host facts the guards and the rules read when a trigger arrives in a state."""
@@ -205,11 +195,9 @@ class StateSpace:
         return read.bit_count()
 
     def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:
-        """A machine's verdict in a state with these facts."""
         return self._answer(self.program.rows[state].get(trigger, ()) if accepted else (), facts)
 
     def after(self, move: Move, node: int) -> int:
-        """The configuration that a move leads to."""
         keep, set_, _alarms, _move = self._edge(move, node)
         return node & keep | set_
 

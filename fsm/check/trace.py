@@ -42,7 +42,6 @@ class TraceStep:
     row: str | None = None
 
     def line(self) -> str:
-        """The step as one line of text."""
         host = ", ".join(("" if on else "not ") + name for name, on in self.host_facts.items())
         head = self.trigger + (f" (of {self.of})" if self.of else "")
         head += f" [host: {host}]" if host else ""

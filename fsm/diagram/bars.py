@@ -231,7 +231,6 @@ def tools_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
 
 
 def states_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """One bar of the states."""
     lines = [lane_name("state", y + 16)]
     for span in lanes.states:
         if strip.sees(span):

@@ -9,11 +9,11 @@ import attrs
 
 from turnfsm.fsm.flow import Flow, Row, fires_in_words
 
-from .common import Shared, shared_rows
+from .common import Shared, headings, shared_rows
 from .marks import Marks
 from .text import Part, Token, times
 
-__all__ = ["Card", "Chart", "Group", "Item", "build_chart", "row_tokens"]
+__all__ = ["Card", "Chart", "Group", "Item", "build_chart", "rows_between"]
 
 Item = tuple[Part, ...]
 """The parts that start on their own line."""
@@ -64,12 +64,10 @@ class Chart:
 
 
 def build_chart(flow: Flow, marks: Marks | None = None) -> Chart:
-    """The chart of a flow, with its marks."""
     return _Builder(flow, marks or Marks()).build()
 
 
-def row_tokens(flow: Flow, row: Row) -> tuple[Token, ...]:
-    """A transition as text: trigger [guard] / actions."""
+def _tokens(flow: Flow, row: Row) -> tuple[Token, ...]:
     if row.timer:
         seconds = flow.timers.get(row.trigger)
         time = fires_in_words(seconds) if seconds is not None else "after"
@@ -92,12 +90,22 @@ def _actions(row: Row) -> Iterator[Token]:
         yield Token(f"restarts {', '.join(row.transition.restarts)}", "timer")
 
 
+def rows_between(flow: Flow) -> dict[tuple[str, str], list[Row]]:
+    """The transitions from one state to another one that is not final."""
+    pairs: dict[tuple[str, str], list[Row]] = {}
+    for row in flow.rows():
+        if row.dest != row.source and not flow.states[row.dest].final:
+            pairs.setdefault((row.source, row.dest), []).append(row)
+    return pairs
+
+
 class _Builder:
     def __init__(self, flow: Flow, marks: Marks) -> None:
         self.flow, self.marks = flow, marks
         self.colors = {name: index for index, name in enumerate(flow.states)}
         self.finals = [name for name, state in flow.states.items() if state.final]
         self.shared = shared_rows(flow)
+        self.shared_ids = {row.id for entry in self.shared for row in entry.rows}
 
     def build(self) -> Chart:
         live = [name for name in self.flow.states if name not in self.finals]
@@ -122,7 +130,7 @@ class _Builder:
         return Card(name, sentence, tuple(items), self.colors[name], visits)
 
     def _own(self, name: str) -> Iterator[Row]:
-        return (row for row in self.flow.rows(name) if row.id not in self.shared.row_ids)
+        return (row for row in self.flow.rows(name) if row.id not in self.shared_ids)
 
     def _rows(self, name: str) -> Iterator[Item]:
         """Rows that stay and act, re-enter, or end."""
@@ -153,7 +161,8 @@ class _Builder:
 
     def _refusals(self, name: str) -> Iterator[Item]:
         said = () if name in self.finals else self.flow.without_effect(name)
-        own = [(t, (name,)) for t in said if (name, t) not in self.shared.refusals]
+        shared = {e.trigger for e in self.shared if not e.rows and name in e.states}
+        own = [(t, (name,)) for t in said if t not in shared]
         yield from self._without_effect(own)
         seen = [
             (trigger, count)
@@ -185,7 +194,7 @@ class _Builder:
         return self._part_of((row,), before)
 
     def _part_of(self, rows: tuple[Row, ...], before: tuple[Token, ...] = ()) -> Part:
-        tokens = (*before, *row_tokens(self.flow, rows[0]))
+        tokens = (*before, *_tokens(self.flow, rows[0]))
         marks = [self.marks.rows[row.id] for row in rows if row.id in self.marks.rows]
         if self.marks.taken is not None:
             count = sum(self.marks.taken.get(row.id, 0) for row in rows)
@@ -199,11 +208,7 @@ class _Builder:
         return declared.is_ if declared else ""
 
     def _groups(self) -> Iterator[Group]:
-        pairs: dict[tuple[str, str], list[Row]] = {}
-        for row in self.flow.rows():
-            if row.dest != row.source and row.dest not in self.finals:
-                pairs.setdefault((row.source, row.dest), []).append(row)
-        for (source, dest), rows in pairs.items():
+        for (source, dest), rows in rows_between(self.flow).items():
             timers = all(row.timer for row in rows)
             marks, count = self._edge_marks(source, rows)
             items = tuple((self._part(row),) for row in rows)
@@ -221,7 +226,7 @@ class _Builder:
         return (("live",) if live else ("held",)), None
 
     def _common(self) -> Iterator[tuple[str, tuple[Item, ...]]]:
-        for heading, entries in self.shared.headings():
+        for heading, entries in headings(self.shared):
             yield heading, tuple(self._shared_items(entries))
 
     def _shared_items(self, entries: list[Shared]) -> Iterator[Item]:

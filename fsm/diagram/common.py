@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
 from turnfsm.fsm.flow import Flow, Row, Transition
 
-__all__ = ["Shared", "SharedRows", "shared_rows"]
+__all__ = ["Shared", "headings", "shared_rows"]
 
 _LEAST = 3  # fewer states are not worth a separate place
 
@@ -23,41 +23,17 @@ class Shared:
     rows: tuple[Row, ...] = ()
 
 
-@attrs.frozen
-class SharedRows:
-    """The rows that are drawn only once.
-
-    Attributes:
-        row_ids: The rows that are left out of the cards.
-        refusals: State and trigger of the refusals that are left out.
-    """
-
-    entries: tuple[Shared, ...] = ()
-
-    @property
-    def row_ids(self) -> frozenset[str]:
-        return frozenset(row.id for entry in self.entries for row in entry.rows)
-
-    @property
-    def refusals(self) -> frozenset[tuple[str, str]]:
-        return frozenset(
-            (state, entry.trigger)
-            for entry in self.entries
-            if not entry.rows
-            for state in entry.states
-        )
-
-    def headings(self) -> Iterator[tuple[str, list[Shared]]]:
-        """The entries under the states that they speak of, no exceptions first."""
-        by_states: dict[tuple[str, ...], list[Shared]] = {}
-        for entry in sorted(self.entries, key=lambda e: len(e.excepted)):
-            by_states.setdefault(entry.excepted, []).append(entry)
-        for excepted, entries in by_states.items():
-            but = f" but {' and '.join(excepted)}" if excepted else ""
-            yield f"In every state{but}", entries
+def headings(shared: Iterable[Shared]) -> Iterator[tuple[str, list[Shared]]]:
+    """The entries under the states that they speak of, no exceptions first."""
+    by_states: dict[tuple[str, ...], list[Shared]] = {}
+    for entry in sorted(shared, key=lambda e: len(e.excepted)):
+        by_states.setdefault(entry.excepted, []).append(entry)
+    for excepted, entries in by_states.items():
+        but = f" but {' and '.join(excepted)}" if excepted else ""
+        yield f"In every state{but}", entries
 
 
-def shared_rows(flow: Flow) -> SharedRows:
+def shared_rows(flow: Flow) -> tuple[Shared, ...]:
     """The rows that at least three states, and at least three quarters of all states, have in
     common.
 
@@ -65,7 +41,7 @@ def shared_rows(flow: Flow) -> SharedRows:
     edge is never left out.
     """
     live = tuple(name for name, state in flow.states.items() if not state.final)
-    return SharedRows((*_rows(flow, live), *_refusals(flow, live)))
+    return (*_rows(flow, live), *_refusals(flow, live))
 
 
 def _enough(states: list[str], live: tuple[str, ...]) -> bool:

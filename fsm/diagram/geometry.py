@@ -102,7 +102,6 @@ TITLE = 26.0
 
 
 def sentence_lines(card: Card, width: float) -> tuple[str, ...]:
-    """The state's sentence, wrapped."""
     return tuple(wrap(card.sentence, FACES["small"], width))
 
 

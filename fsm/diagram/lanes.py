@@ -84,7 +84,6 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
 
 
 def _end(journal: Journal) -> float:
-    """The time of the last record."""
     moments = [record.t for record in journal.records]
     moments += [_seconds(note, "end") or 0.0 for note in journal.notes]
     return max([0.1, *moments])

@@ -71,7 +71,6 @@ class _Side:
 
     @property
     def column(self) -> float:
-        """The width of the widest box."""
         return max((box.w for stack in self.boxes.values() for box in stack), default=0.0)
 
     def stack_height(self, index: int) -> float:
@@ -313,5 +312,4 @@ def _shift(box: GroupBox, y: float) -> GroupBox:
 
 
 def layout(chart: Chart) -> Picture:
-    """Give everything in a chart its place."""
     return _Spine(chart).picture()

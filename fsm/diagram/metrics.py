@@ -68,7 +68,6 @@ def _glyphs(data: bytes, cmap: int) -> dict[int, int]:
 
 
 def text_width(text: str, face: Face) -> float:
-    """Pixels."""
     advances = _advances(face.style)
     return face.size * sum(advances.get(ord(c)) or _guess(c) for c in text)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from turnfsm.fsm.flow import Flow, Row
 
-from .chart import Card, Chart, Group, Item
+from .chart import Card, Chart, Group, Item, rows_between
 from .marks import Marks
 from .text import Part, Token
 
@@ -26,27 +26,24 @@ _MOST = 2
 def build_overview(flow: Flow) -> Chart:
     """The chart of the overview: cards without rows, arrows without guards and actions."""
     colors = {name: index for index, name in enumerate(flow.states)}
-    finals = [name for name, state in flow.states.items() if state.final]
-    cards = {name: Card(name, "", (), colors[name]) for name in flow.states}
-    groups = tuple(_groups(flow, finals, colors))
+    cards = [Card(name, "", (), index) for name, index in colors.items()]
     return Chart(
         flow=flow,
         marks=Marks(),
-        cards=tuple(card for name, card in cards.items() if name not in finals),
-        finals=tuple(cards[name] for name in finals),
-        groups=groups,
+        cards=tuple(card for card in cards if not flow.states[card.state].final),
+        finals=tuple(card for card in cards if flow.states[card.state].final),
+        groups=tuple(_groups(flow, colors)),
         common=(),
         brief=True,
     )
 
 
-def _groups(flow: Flow, finals: list[str], colors: dict[str, int]) -> Iterator[Group]:
-    pairs: dict[tuple[str, str], list[Row]] = {}
-    for row in flow.rows():
-        if row.dest != row.source and row.dest not in finals:
-            pairs.setdefault((row.source, row.dest), []).append(row)
+def _groups(flow: Flow, colors: dict[str, int]) -> Iterator[Group]:
+    pairs = rows_between(flow)
     alike = _alike(flow)
-    kept = {pair: rows for pair, rows in pairs.items() if _matters(rows, alike)}
+    kept = {
+        pair: rows for pair, rows in pairs.items() if any(not _repeats(row, alike) for row in rows)
+    }
     for name in flow.states:  # no state without a way in and a way out
         for end in (0, 1):
             ways = [pair for pair in pairs if pair[end] == name]
@@ -68,10 +65,6 @@ def _alike(flow: Flow) -> dict[tuple[str, str], list[str]]:
             sources = found.setdefault((row.trigger, row.dest), [])
             sources += [row.source] if row.source not in sources else []
     return found
-
-
-def _matters(rows: list[Row], alike: dict[tuple[str, str], list[str]]) -> bool:
-    return any(not _repeats(row, alike) for row in rows)
 
 
 def _repeats(row: Row, alike: dict[tuple[str, str], list[str]]) -> bool:

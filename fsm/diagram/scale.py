@@ -47,7 +47,6 @@ class Strip:
         return 1 if self.dense else 2
 
     def x(self, t: float) -> float:
-        """Where a moment lies."""
         inner = self.width - LEFT - RIGHT
         return LEFT + (min(max(t, self.start), self.end) - self.start) / self.span * inner
 

@@ -29,7 +29,6 @@ def classes(names: Iterable[str]) -> str:
 
 
 def rect(r: Rect, name: str, radius: float) -> str:
-    """A box with round corners."""
     place = f'x="{number(r.x)}" y="{number(r.y)}" width="{number(r.w)}" height="{number(r.h)}"'
     return f'<rect class="{name}" {place} rx="{number(radius)}"/>'
 

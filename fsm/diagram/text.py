@@ -56,7 +56,6 @@ class Token:
 
     @property
     def width(self) -> float:
-        """Pixels."""
         return text_width(self.text, FACES[self.kind])
 
 
@@ -88,7 +87,6 @@ class Run:
 
     @property
     def width(self) -> float:
-        """Pixels."""
         return text_width(self.text, FACES[self.kind])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
+from itertools import count, takewhile
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
@@ -41,19 +42,17 @@ def draw_strip(
     """Draw the lanes that have something in this strip."""
     y = top + 22
     body: list[str] = []
-    ends = y
     for draw in drawers:
         lines, height = draw(lanes, strip, y)
         body += lines
         y += height
-        ends = y
-    axis = list(_axis(strip, top, ends))
     interruptions = [
-        f'<path class="stopline" d="M{number(strip.x(t))} {number(top + 22)}V{number(ends)}"/>'
+        f'<path class="stopline" d="M{number(strip.x(t))} {number(top + 22)}V{number(y)}"/>'
         for t in lanes.interruptions
         if strip.holds(t)
     ]
-    return [f'<g id="{name}-{strip.start:g}">', *axis, *interruptions, *body, "</g>"], ends - top
+    head = [f'<g id="{name}-{strip.start:g}">', *_axis(strip, top, y)]
+    return [*head, *interruptions, *body, "</g>"], y - top
 
 
 def _axis(strip: Strip, top: float, bottom: float) -> Iterator[str]:
@@ -85,7 +84,6 @@ def draw_overview(lanes: Lanes, start: float, stop: float, width: float, top: fl
 
 
 def draw_key(lanes: Lanes, y: float) -> Iterator[str]:
-    """The states and their colours."""
     x = LEFT
     for index, state in enumerate(lanes.order):
         yield rect(Rect(x, y - 10, 12, 12), f"s{index % 12}", 2)
@@ -227,10 +225,5 @@ def _strips(start: float, stop: float) -> list[Strip]:
     if length <= 60:
         return [Strip(start, stop, length, WIDTH)]
     span = next((s for s in _ROWS if s >= 30 and length <= s * _MOST), length / _MOST)
-    strips = []
-    index = 0
-    while start + index * span < stop:
-        begin = start + index * span
-        strips.append(Strip(begin, min(begin + span, stop), span, WIDTH, True))
-        index += 1
-    return strips
+    begins = takewhile(lambda begin: begin < stop, (start + n * span for n in count()))
+    return [Strip(begin, min(begin + span, stop), span, WIDTH, True) for begin in begins]

@@ -81,29 +81,17 @@ def read(text: str, alphabet: str) -> Spoken:
 
 
 def is_filler(words: Phrase) -> bool:
-    """Whether these words are only fillers, as in dictation. True if there are none.
-
-    Args:
-        words: As `words_of` gives them.
-    """
+    """Whether these words are only fillers, as in dictation. True if there are none."""
     return not words or consists_of(" ".join(words), phrases_of("filler"))
 
 
 def corrected(text: str) -> bool:
-    """Whether the speaker has taken back a part of it.
-
-    Args:
-        text: What was said.
-    """
+    """Whether the speaker has taken back a part of what was said."""
     return contains(text, phrases_of("correction"))
 
 
 def said_for(sign: str) -> frozenset[Phrase]:
-    """The phrases for a sign, in all languages.
-
-    Args:
-        sign: A sign, or any other key of `specs/spoken`.
-    """
+    """The phrases for a sign, or for any other key of `specs/spoken`, in all languages."""
     return frozenset(phrase for phrase, meant in _lexicon().items() if sign in meant)
 
 
@@ -225,7 +213,6 @@ def _is_other_sign(words: Phrase, meant: tuple[str, ...]) -> bool:
 
 @cache
 def _lexicon() -> Mapping[Phrase, tuple[str, ...]]:
-    """The possible meanings of each phrase."""
     found: dict[Phrase, list[str]] = defaultdict(list)
     for file in sorted(_SHELF.glob("*.txt")):
         for line in file.read_text(encoding="utf-8").splitlines():

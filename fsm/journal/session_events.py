@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import attrs
 
+from turnfsm.fsm.fields import note_kind
+
 from .records import Note
 
 __all__ = [
@@ -63,6 +65,9 @@ class _Event:
 
     KIND: ClassVar[str]
 
+    def __init_subclass__(cls) -> None:
+        cls.KIND = note_kind(cls)
+
     def fields(self) -> dict[str, Any]:
         """The data of the note, without unknown fields."""
         values = [(f.name, getattr(self, f.name)) for f in attrs.fields(type(self))]  # type: ignore[arg-type]
@@ -89,7 +94,6 @@ class ComponentFailed(_Event):
         'the LLM failed (APIStatusError 429)'
     """
 
-    KIND: ClassVar[str] = "component_failed"
     part: ComponentPart = attrs.field(validator=_part)
     component: str = attrs.field(validator=_text)
     error: str = attrs.field(validator=_text)
@@ -118,7 +122,6 @@ class AgentEntryFailed(_Event):
         message: The error's message; redacted like that of `ComponentFailed`.
     """
 
-    KIND: ClassVar[str] = "agent_entry_failed"
     agent: str = attrs.field(validator=_text)
     error: str = attrs.field(validator=_text)
     message: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
@@ -137,7 +140,6 @@ class ComponentSwitched(_Event):
         available: It is used again.
     """
 
-    KIND: ClassVar[str] = "component_switched"
     part: ComponentPart = attrs.field(validator=_part)
     component: str = attrs.field(validator=_text)
     available: bool = attrs.field(validator=_flag)
@@ -151,15 +153,12 @@ class AudioStopped(_Event):
         since: When the last frame arrived, in seconds of the journal; 0 if none ever did.
     """
 
-    KIND: ClassVar[str] = "audio_stopped"
     since: float = attrs.field(validator=_number)
 
 
 @attrs.frozen
 class AudioResumed(_Event):
     """User audio arrives again."""
-
-    KIND: ClassVar[str] = "audio_resumed"
 
 
 @attrs.frozen
@@ -171,7 +170,6 @@ class VoiceUnrecognised(_Event):
         longest: Seconds of its longest part without a pause. A short one may be a noise.
     """
 
-    KIND: ClassVar[str] = "voice_unrecognised"
     since: float = attrs.field(validator=_number)
     until: float = attrs.field(validator=_number)
     longest: float = attrs.field(validator=_number)
@@ -190,7 +188,6 @@ class ReplyText(_Event):
         speech: The speech.
     """
 
-    KIND: ClassVar[str] = "reply_text"
     speech: str = attrs.field(validator=_text)
 
 
@@ -202,7 +199,6 @@ class ReplyAudio(_Event):
         speech: The speech.
     """
 
-    KIND: ClassVar[str] = "reply_audio"
     speech: str = attrs.field(validator=_text)
 
 
@@ -215,7 +211,6 @@ class Closed(_Event):
         error: The failure, if the reason is an error, such as ``the LLM failed (APIError)``.
     """
 
-    KIND: ClassVar[str] = "closed"
     reason: str = attrs.field(validator=_text)
     error: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
 

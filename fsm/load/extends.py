@@ -42,7 +42,6 @@ class Merge:
         self.added: set[str] = set()
 
     def merge(self, base: Node, flow: Node) -> Node:
-        """The merged root."""
         inherited = _marked(base)
         value = {name: node for name, node in inherited.value.items() if name not in _OWN}
         merged = self._mapping(Node(value, inherited.mark, inherited.key, True), flow, ())
@@ -98,7 +97,6 @@ class Merge:
             self._record_removed_to(gone, where)
 
     def _record_removed_to(self, transitions: Node, where: Location) -> None:
-        """Record that these transitions no longer lead to their dests."""
         nodes = transitions.value if isinstance(transitions.value, list) else [transitions]
         for dest in filter(None, (_field(node, "dest") for node in nodes)):
             self.removed_to[dest] = where
@@ -152,7 +150,6 @@ class Merge:
 
 
 def _is_body(path: Path) -> bool:
-    """Whether the node is a state or a group."""
     return len(path) == 2 and path[0] in ("states", "groups")
 
 

@@ -250,7 +250,6 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
 
 
 def _meant(path: Path) -> str:
-    """The remedy for a missing file."""
     if path.stem in shipped_flows():
         return f"the flow that comes with turnfsm is called {path.stem!r}, without {path.suffix!r}"
     if not path.parent.is_dir():

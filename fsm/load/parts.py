@@ -190,7 +190,6 @@ class Parts:
         self.timer(state, name, normal if written is None else written, row, place)
 
     def retime(self, name: str, normal: float) -> None:
-        """Set a timer to `normal` scaled by the pace."""
         self.paced[name] = times(self.file.pace, normal)
         self._set(name, self.paced[name])
 
@@ -237,7 +236,6 @@ class Parts:
         self._replace(name, body)
 
     def fork(self, dest: str, fact: str, other: str) -> None:
-        """While the fact is true, transitions to `dest` lead to `other`."""
         self.forks.append(Fork(dest, fact, other))
 
     def _replace(self, state: str, body: WrittenState) -> None:

@@ -54,7 +54,6 @@ _PLAIN = {
 
 
 def reference() -> str:
-    """A table of keys for each class."""
     classes = dict.fromkeys([FlowFile, *_within(FlowFile)])
     return "\n".join(_table(_title(kind), kind) for kind in classes)
 

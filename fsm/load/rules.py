@@ -22,7 +22,6 @@ __all__ = ["check_rules"]
 
 
 def check_migrates(flow: Flow, source: Source) -> Iterator[Finding]:
-    """All problems of a flow's section `migrates`."""
     for index, name in enumerate(flow.migrates.flow):
         if name == flow.name:
             where: Path = ("migrates", "flow", index)
@@ -43,7 +42,6 @@ def check_migrates(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def check_agenda(flow: Flow, source: Source) -> Iterator[Finding]:
-    """All problems of a flow's agenda."""
     settle = flow.agenda.settle
     yield from _unknown(flow, source)
     if not settle:

@@ -28,12 +28,10 @@ _DIALECT = "http://json-schema.org/draft-07/schema#"
 
 
 def schema_text() -> str:
-    """The schema as it is written to a file."""
     return json.dumps(flow_schema(), indent=2) + "\n"
 
 
 def flow_schema() -> dict[str, Any]:
-    """The schema as a tree."""
     definitions: dict[str, Any] = {}
     root = _object(FlowFile, definitions)
     root["required"] = ["flow"]

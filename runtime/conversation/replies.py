@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.agenda import (
     AnswerDue,
     AnswersByItself,
-    CallsKnown,
+    CallsReceived,
     Ending,
     NoiseEnded,
     ReplyAsked,
@@ -109,7 +109,7 @@ class Replies:
 
     def calls_received(self, speech: Speech, calls: int) -> None:
         """The model has answered a reply's last request, with this number of calls."""
-        self._log.add(CallsKnown(speech.id, calls))
+        self._log.add(CallsReceived(speech.id, calls))
 
     def answers_by_itself(self, speech: Speech, agent: object) -> None:
         """A realtime model replies without being asked. It delivers no results."""

@@ -11,7 +11,7 @@ from talks import MOVES, RULES, Talk, played, talks
 from turnfsm.fsm.agenda import (
     Agenda,
     AnswerDue,
-    CallsKnown,
+    CallsReceived,
     Item,
     ReplyAsked,
     RequestSent,
@@ -160,6 +160,6 @@ def test_a_reply_that_comes_later_answers_what_it_has_claimed_though_it_makes_no
     """It is heard behind this one, whose model would answer the utterance, too."""
     asked = ReplyAsked("first", utterances=["v"]), ReplyAsked("later", utterances=["u"])
     agenda = _agenda(AnswerDue("u"), AnswerDue("v"), *asked, RequestSent("later"))
-    known = agenda.after(CallsKnown("later"), RULES)
+    known = agenda.after(CallsReceived("later"), RULES)
     assert known.hidden_from("first") == {"u"}
     assert known.hidden_from("later") == {"v"}
