@@ -46,24 +46,28 @@ def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Pa
     assert any(said in finding.message for finding in found)
 
 
+TOO_LONG = """\
+fillers: {after: 1500, say: One moment.}
+silence: {after: 8000, say: Hello?}
+timers: {report_after: 5000}
+states: {speaking: {tuning: {min_duration: 500}}}
+backchannels: {say: Mhm., pause: 2}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         (
-            "fillers: {after: 1500, say: One moment.}\n",
-            ["3:18 filler_1: 1500 s are 25 minutes; if these are milliseconds, write 1.5"],
-        ),
-        (
-            "silence: {after: 8000, say: Hello?}\n",
-            ["3:18 silence_1: 8000 s are 133 minutes; if these are milliseconds, write 8"],
-        ),
-        (
-            "timers: {report_after: 5000}\n",
-            ["3:24 report_after: 5000 s are 83 minutes; if these are milliseconds, write 5"],
-        ),
-        (
-            "states: {speaking: {tuning: {min_duration: 500}}}\n",
-            ["3:44 min_duration: 500 s are 8 minutes; if these are milliseconds, write 0.5"],
+            TOO_LONG,
+            [
+                "3:18 filler_1: 1500 s are 25 minutes; if these are milliseconds, write 1.5",
+                "4:18 silence_1: 8000 s are 133 minutes; if these are milliseconds, write 8",
+                "5:24 report_after: 5000 s are 83 minutes; if these are milliseconds, write 5",
+                "6:44 min_duration: 500 s are 8 minutes; if these are milliseconds, write 0.5",
+                "7:34 pause: 2 s, but before that a VAD reports the end of speech; write less than "
+                "the silence of your VAD (Silero on LiveKit: 0.55)",
+            ],
         ),
         (
             "timers: {tool_limit: 2}\nbounds: {for_a_tool: 2}\nfillers: {after: 3, say: Wait.}\n",
@@ -72,15 +76,9 @@ def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Pa
                 "longer, too, or this one shorter"
             ],
         ),
-        (
-            "backchannels: {say: Mhm., pause: 2}\n",
-            [
-                "3:34 pause: 2 s, but before that a VAD reports the end of speech; write less than "
-                "the silence of your VAD (Silero on LiveKit: 0.55)"
-            ],
-        ),
         ("hold: {limit: 1800, then: Are you back?}\ntimers: {report_after: 60}\n", []),
     ],
+    ids=["meant as milliseconds", "another timer ends first", "none"],
 )
 def test_what_is_too_long_to_be_meant_is_a_warning(
     text: str, expected: list[str], tmp_path: Path

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from livekit.agents import Agent, RunContext, function_tool
+from realtime_stage import realtime
 from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
@@ -13,7 +14,6 @@ from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -23,13 +23,6 @@ book = tool("book", "booked", seconds=4.0)
 
 
 pay = tool("pay", "paid")
-
-
-def _realtime(user: ScriptedUser, script: ScriptedLLM, voice: ScriptedTTS, *tools: Any) -> Stage:
-    """A realtime model whose turns the VAD ends, and which is asked to reply to results."""
-    model = ScriptedRealtime(user, script, voice, turn_detection=False, auto_tool_reply=False)
-    parts: Any = {"user": user, "llm": model, "tts": voice, "tools": [*tools]}
-    return Stage(TurnSession, **parts, turn_handling={"turn_detection": "vad"})
 
 
 def test_a_step_that_is_asked_to_tell_another_turns_result_is_asked_to_tell_its_own_as_well() -> (
@@ -78,9 +71,8 @@ def test_a_realtime_model_is_told_of_a_result_in_the_step_that_it_came_for() -> 
         "result of": Reply("It is booked.", calls=Call("pay")),
         "joke": "Here is a joke.",
     }
-    voice = ScriptedTTS()
     script = ScriptedLLM(answers, {"book": "It is booked.", "pay": "It is paid."})
-    stage = _realtime(user, script, voice, book, pay)
+    stage = realtime(user, script, book, pay, detects=False)
     stage.at(4.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
     outcome = stage.run(25.0)
     said = [heard.text for heard in outcome.heard]
@@ -97,15 +89,9 @@ def test_a_result_that_comes_before_the_words_of_its_step_have_been_heard_is_tol
         await context.session.say("Here is the bill.")
         return "shown"
 
-    user, voice = ScriptedUser().says("I want to pay", at=1.0), ScriptedTTS()
+    user = ScriptedUser().says("I want to pay", at=1.0)
     reply = Reply("I see to it.", calls=[Call("pay"), Call("show")])
-    model: Any = ScriptedRealtime(user, ScriptedLLM({"want to pay": reply}), voice)
-    handling = {"turn_detection": "realtime_llm"}
-    outcome = Stage(
-        *(TurnSession,),
-        **{"user": user, "llm": model, "tts": voice, "turn_handling": handling},
-        tools=[pay, show],
-    ).run(15.0)
+    outcome = realtime(user, ScriptedLLM({"want to pay": reply}), pay, show).run(15.0)
     asked = outcome.requests[-1].shown[-1].text
     assert "pay (" in asked, outcome.timeline()
     assert "show (" in asked
@@ -126,7 +112,7 @@ def test_a_step_with_a_result_that_was_overtaken_is_asked_about_all_that_it_is_t
     answers = {"table": Reply(calls=(Call("book"), Call("look"))), "joke": "Here is a joke."}
     voice = ScriptedTTS(durations={"Here is a joke.": 4.0})
     script = ScriptedLLM(answers, otherwise="It is done.")
-    stage = _realtime(user, script, voice, book, look)
+    stage = realtime(user, script, book, look, detects=False, tts=voice)
     stage.at(5.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
     stage.at(7.0, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
     outcome = stage.run(25.0)

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from livekit.agents import Agent, function_tool, llm
+from realtime_stage import realtime
 
 from turnfsm.livekit import TurnSession
 from turnfsm.testing import (
@@ -14,8 +15,6 @@ from turnfsm.testing import (
     Outcome,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
     Stage,
     request_problems,
@@ -146,28 +145,23 @@ def test_a_context_from_before_may_hold_the_id() -> None:
 def test_a_realtime_model_gets_each_result_under_its_own_id(server: bool) -> None:
     """The session has ids of its own; the model is told under the one that it gave."""
     hours = ("nine", "noon")
-    user, tts = asks(*hours), ScriptedTTS()
-    model = ScriptedRealtime(user, caller(*hours), tts, turn_detection=server)
-    handling = {"turn_detection": "realtime_llm" if server else "vad"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[book], turn_handling=handling)
+    stage = realtime(asks(*hours), caller(*hours), book, detects=server)
     outcome = stage.run(25.0)
     for context in (outcome.history, outcome.chat_ctx):
         assert [text for _, text in outputs(context)] == ["booked for nine", "booked for noon"]
         assert len(set(ids(context))) == 2
         assert request_problems(context) == []
-    held = model.sessions[0].chat_ctx
+    held = stage.llm.sessions[0].chat_ctx
     assert request_problems(held, realtime=True) == []
     assert outputs(held) == [("call_0", "booked for nine"), ("call_0", "booked for noon")]
 
 
 def test_a_realtime_model_may_reuse_the_id_of_a_released_call() -> None:
     """Both results reach it; the first one as LiveKit tells a late one, with a call of its own."""
-    user, tts = ScriptedUser().says("nine", at=1.0).says("noon", at=4.0), ScriptedTTS()
-    answers = caller("nine", "noon", tool="slow")
-    model = ScriptedRealtime(user, answers, tts, turn_detection=False)
-    stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[slow])
+    user = ScriptedUser().says("nine", at=1.0).says("noon", at=4.0)
+    stage = realtime(user, caller("nine", "noon", tool="slow"), slow, detects=False)
     outcome = stage.run(30.0)
-    held = model.sessions[0].chat_ctx
+    held = stage.llm.sessions[0].chat_ctx
     assert request_problems(held, realtime=True) == []
     given = [text for _, text in outputs(held)]
     assert given.count("booked for nine") == given.count("booked for noon") == 1

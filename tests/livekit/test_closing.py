@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 from livekit.agents.voice import SpeechHandle
+from realtime_stage import realtime
 from scripted_tool import tool
 
 from turnfsm.livekit import TurnSession, on_interruption
@@ -16,8 +17,6 @@ from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
     Stage,
 )
@@ -165,16 +164,7 @@ def test_a_turn_without_words_leaves_no_message_when_the_session_closes() -> Non
 
     user = ScriptedUser().says("transfer it", at=1.0).says("how long", at=3.0)
     model = ScriptedLLM({"transfer it": Reply("I do it.", calls=Call("transfer_money"))})
-    voice = ScriptedTTS()
-    stage = Stage(
-        TurnSession,
-        user=user,
-        llm=ScriptedRealtime(user, model, voice, turn_detection=False),
-        tts=voice,
-        tools=[transfer_money],
-        turn_handling={"turn_detection": "vad"},
-        timers=LIMITS,
-    )
+    stage = realtime(user, model, transfer_money, detects=False, timers=LIMITS)
     stage.at(5.5, close).run(400.0)
     assert sorted(map(str, texts)) == ["I do it.", "transfer it"]
 

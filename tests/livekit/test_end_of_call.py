@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, AgentSession, RunContext, function_tool
+from livekit.agents import AgentSession, RunContext, function_tool
 from livekit.agents.voice.events import CloseReason
+from realtime_stage import Says
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -22,14 +23,6 @@ from turnfsm.runtime.testing.livekit import (
 JOKE = "Here is a joke."
 DELIVERED = "It is paid."
 NEXT = "I am the next one."
-
-
-class _Next(Agent):
-    def __init__(self) -> None:
-        super().__init__(instructions="Go on.")
-
-    async def on_enter(self) -> None:
-        await self.session.say(NEXT)
 
 
 class _Payment:
@@ -109,7 +102,7 @@ def test_a_handoff_lets_a_tool_of_12_s_confirm(
     """On both; here the next agent says the result if it was not said before."""
     payment = _Payment(12.0, reports=reports)
     stage = _stage(session_class, payment, objects=objects)
-    outcome = stage.at(6.0, lambda s: s.session.update_agent(_Next())).run(25.0)
+    outcome = stage.at(6.0, lambda s: s.session.update_agent(Says(NEXT, waits=True))).run(25.0)
     assert payment.effects == ["charged", "confirmed"], outcome.timeline()
     assert outcome.heard_saying(NEXT) is not None
     if session_class is TurnSession:
@@ -155,7 +148,7 @@ def test_what_an_end_waits_for_is_reported_while_it_is_waited_for(how: str) -> N
 
     async def ends(stage: Stage) -> None:
         if how == "update_agent":
-            stage.session.update_agent(_Next())
+            stage.session.update_agent(Says(NEXT, waits=True))
         else:
             await _end(stage.session, how)
 
@@ -182,7 +175,7 @@ def test_a_limit_of_the_end_is_chosen(limit: str, how: str) -> None:
 
     async def ends(stage: Stage) -> None:
         if how == "update_agent":
-            stage.session.update_agent(_Next())
+            stage.session.update_agent(Says(NEXT, waits=True))
         else:
             await _end(stage.session, how)
 
@@ -206,5 +199,5 @@ def test_with_a_drain_limit_a_handoff_stops_a_call_of_the_policy_cancel() -> Non
     payment = _Payment(20.0, policy="cancel")
     limits = {"drain_limit": 5.0, "tool_limit": 2.0}
     stage = _stage(TurnSession, payment, objects=False, timers=limits)
-    stage.at(7.0, lambda s: s.session.update_agent(_Next())).run(40.0)
+    stage.at(7.0, lambda s: s.session.update_agent(Says(NEXT, waits=True))).run(40.0)
     assert payment.effects == ["charged", "cancelled"]

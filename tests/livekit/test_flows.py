@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 import pytest
+from realtime_stage import realtime
 from scripted_tool import tool
 
 from turnfsm.fsm import Taken, shipped_flows
@@ -22,7 +23,6 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -256,17 +256,12 @@ def test_a_turn_that_is_taken_back_gets_no_reply() -> None:
 # -- speech_to_speech
 
 
-def realtime(flow: str, user: ScriptedUser, seconds: float, *, auto: bool = True) -> Played:
+def by_model(flow: str, user: ScriptedUser, seconds: float, *, auto: bool = True) -> Played:
     """A table is booked by a model that decides on turns by itself; the tool takes its time."""
     book = tool("book", "booked", seconds=seconds)
     by_user = {"table": Reply(calls=Call("book")), "hm": "Yes?", "result of": "As I said: booked."}
-    tts = ScriptedTTS()
     answers = ScriptedLLM(by_user, {"book": BOOKED})
-    model = ScriptedRealtime(user, answers, tts, auto_tool_reply=auto)
-    by_model = {"turn_detection": "realtime_llm"}
-    return play(
-        Stage(session(flow), user=user, llm=model, tts=tts, tools=[book], turn_handling=by_model)
-    )
+    return play(realtime(user, answers, book, auto=auto, session=session(flow)))
 
 
 def asked_and_interrupted() -> ScriptedUser:
@@ -277,7 +272,7 @@ def asked_and_interrupted() -> ScriptedUser:
 @pytest.mark.parametrize("flow", ["speech_to_speech", "turn"])
 def test_a_result_is_left_to_a_model_that_replies_to_it(flow: str) -> None:
     """An interrupted tool's result is told once, by the reply that the model begins itself."""
-    played = realtime(flow, asked_and_interrupted(), 6.0)
+    played = by_model(flow, asked_and_interrupted(), 6.0)
     assert played.heard == ["Yes?", BOOKED], played.outcome.timeline()
     assert not [r for r in played.outcome.requests if "result of" in r.prompt]
     assert [r.outcome for r in played.outcome.requests] == ["complete"] * 3
@@ -285,13 +280,13 @@ def test_a_result_is_left_to_a_model_that_replies_to_it(flow: str) -> None:
 
 def test_speech_to_speech_asks_where_the_model_does_not_reply() -> None:
     """A model without replies of its own to tools is asked for the next reply."""
-    played = realtime("speech_to_speech", asked_and_interrupted(), 6.0, auto=False)
+    played = by_model("speech_to_speech", asked_and_interrupted(), 6.0, auto=False)
     assert played.heard == ["Yes?", "As I said: booked."], played.outcome.timeline()
 
 
 def test_speech_to_speech_waits_for_the_tool_and_the_reply() -> None:
     """Without an interruption: the tool runs, its result is told, and the floor is free again."""
-    played = realtime("speech_to_speech", ScriptedUser().says("book a table", at=1.0), 2.0)
+    played = by_model("speech_to_speech", ScriptedUser().says("book a table", at=1.0), 2.0)
     assert played.heard == [BOOKED]
     reply = ["thinking", "speaking", "thinking", "listening"]
     assert played.states == ["thinking", "tool_running", *reply]
@@ -303,7 +298,7 @@ def test_nothing_is_said_while_the_model_hears_the_user(auto: bool) -> None:
     says to the user is not taken for news of the result: it is asked for them afterwards."""
     user = ScriptedUser().says("book a table", at=1.0)
     user.says("hm and one more thing for you to remember", at=3.5)  # the result is there at 5.4 s
-    played = realtime("speech_to_speech", user, 3.0, auto=auto)
+    played = by_model("speech_to_speech", user, 3.0, auto=auto)
     ends = 3.5 + 9 * 0.3
     told = [BOOKED, "Yes?"] if auto else ["Yes?", "As I said: booked."]
     assert played.heard == told, played.outcome.timeline()

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 from livekit.agents import llm
+from realtime_stage import realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
     Stage,
 )
@@ -116,14 +114,12 @@ def test_the_application_may_send_the_conversation_while_a_reply_is_heard() -> N
         agent = stage.session.current_agent
         await agent.update_chat_ctx(agent.chat_ctx)
 
-    user, voice = ScriptedUser().says("book a table", at=0.5), ScriptedTTS()
+    user = ScriptedUser().says("book a table", at=0.5)
     model = ScriptedLLM(
         {"book": Reply("I am going to book it for you.", calls=Call("book"), ttft=1.5)},
         {"book": "It is booked."},
     )
-    llm: Any = ScriptedRealtime(user, model, voice)
-    turns = {"turn_detection": "realtime_llm"}
-    stage = Stage(TurnSession, user=user, llm=llm, tts=voice, tools=[book], turn_handling=turns)
+    stage = realtime(user, model, book)
     stage.at(2.0, lambda s: s.session.say("One moment.") and None)
     outcome = stage.at(4.0, send).run(12.0)
     shown = [(item.kind, item.text) for item in outcome.requests[-1].shown]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from both import conversation
 from livekit.agents import Agent
+from realtime_stage import Says, realtime
 from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
@@ -33,19 +34,16 @@ TOLD = {"book": "It is booked."}
 
 def _stage(user: ScriptedUser, tool: Any, kind: str) -> Stage:
     """A conversation; at 3 s another agent takes over."""
-    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
-    detects = kind == "server"
-    llm: Any = (
-        model
-        if kind == "pipeline"
-        else ScriptedRealtime(user, model, voice, turn_detection=detects)
-    )
-    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
+    model = ScriptedLLM(ANSWERS, TOLD)
 
     def agent(**given: Any) -> Agent:
         return Agent(instructions="Help.", tools=[tool], **given)
 
-    stage = Stage(TurnSession, user=user, llm=llm, tts=voice, turn_handling=turns, agent=agent)
+    if kind == "pipeline":
+        turns: Any = {"turn_detection": "vad"}
+        stage = Stage(TurnSession, user=user, llm=model, turn_handling=turns, agent=agent)
+    else:
+        stage = realtime(user, model, detects=kind == "server", agent=agent)
     stage.at(3.0, lambda s: s.session.update_agent(agent(**conversation(s.session))))
     return stage
 
@@ -136,15 +134,8 @@ def test_words_that_were_not_recognised_are_lost_with_the_model_that_heard_them(
     user = ScriptedUser().says("reserve a table", at=0.5)
     user.says("how long", at=4.0, stt_delay=9.0)
     answers, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
-    first: Any = ScriptedRealtime(user, answers, voice)
     other: Any = ScriptedRealtime(user, answers, voice)
-    book = _booking("finish", 4.0)
-    stage = Stage(
-        *(TurnSession,),
-        **{"user": user, "llm": first, "tts": voice},
-        turn_handling={"turn_detection": "realtime_llm"},
-        agent=lambda: Agent(instructions="Help.", tools=[book]),
-    )
+    stage = realtime(user, answers, _booking("finish", 4.0), tts=voice)
     stage.at(3.0, lambda s: s.session.update_agent(Agent(instructions="Go on.", llm=other)))
     outcome = stage.run(20.0)
     assert len(outcome.requests) == 3, [request.prompt for request in outcome.requests]
@@ -154,16 +145,8 @@ def test_words_that_were_not_recognised_are_lost_with_the_model_that_heard_them(
 def test_a_turn_that_is_committed_during_a_handoff_is_answered_by_the_next_agent() -> None:
     """A realtime model has the words; LiveKit refuses the reply with a RuntimeError."""
     user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=4.0)
-    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
     book = _booking("finish", 4.0)
-    stage = Stage(
-        *(TurnSession,),
-        user=user,
-        llm=ScriptedRealtime(user, model, voice, turn_detection=False),  # type: ignore[arg-type]
-        tts=voice,
-        turn_handling={"turn_detection": "manual"},
-        agent=lambda: Agent(instructions="Help.", tools=[book]),
-    )
+    stage = realtime(user, ScriptedLLM(ANSWERS, TOLD), book, detects=False, detection="manual")
     stage.at(3.0, lambda s: s.session.update_agent(Agent(instructions="Go on.", tools=[book])))
     for at in (2.0, 5.0):
         stage.at(at, lambda s: s.session.commit_user_turn() and None)
@@ -239,11 +222,8 @@ def test_what_an_agent_says_as_it_leaves_waits_for_no_words_of_a_realtime_model(
     user = (
         ScriptedUser().says("how long", at=1.0, duration=0.9).says("please", at=2.3, duration=0.9)
     )
-    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
-    llm: Any = ScriptedRealtime(user, model, voice, turn_detection=False)
-    turns = {"turn_detection": "vad"}
     leaving = partial(_Leaving, instructions="Help.")
-    stage = Stage(TurnSession, user=user, llm=llm, tts=voice, turn_handling=turns, agent=leaving)
+    stage = realtime(user, ScriptedLLM(ANSWERS, TOLD), detects=False, agent=leaving)
     stage.at(1.5, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
     outcome = stage.run(20.0)
     goodbye = outcome.heard_saying("Goodbye for now.")
@@ -255,13 +235,9 @@ def test_what_an_agent_says_as_it_leaves_waits_for_no_words_of_a_realtime_model(
 def test_the_next_agent_greets_when_no_words_can_come_any_more() -> None:
     """They are recognised at 2.9 s, after it has taken over, and would cut its greeting."""
 
-    class Next(Agent):
-        async def on_enter(self) -> None:
-            self.session.say("I go on.")
-
     user = ScriptedUser().says("hello", at=1.0, duration=0.9, stt_delay=1.0)
     stage = Stage(TurnSession, user=user)
-    stage.at(2.6, lambda s: s.session.update_agent(Next(instructions="Go on.")))
+    stage.at(2.6, lambda s: s.session.update_agent(Says("I go on.")))
     assert stage.run(8.0).heard[0].start > 2.9
 
 
@@ -273,16 +249,8 @@ def test_an_agent_that_takes_its_time_to_enter_answers_what_is_due() -> None:
             await asyncio.sleep(2.0)
 
     user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=4.0)
-    answers, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
     book = _booking("finish", 4.0)
-    stage = Stage(
-        *(TurnSession,),
-        user=user,
-        llm=ScriptedRealtime(user, answers, voice),  # type: ignore[arg-type]
-        tts=voice,
-        turn_handling={"turn_detection": "realtime_llm"},
-        agent=lambda: Agent(instructions="Help.", tools=[book]),
-    )
+    stage = realtime(user, ScriptedLLM(ANSWERS, TOLD), book)
     stage.at(3.0, lambda s: s.session.update_agent(Next(instructions="Go on.", tools=[book])))
     outcome = stage.run(20.0)
     assert outcome.heard_saying("An hour.") is not None, outcome.timeline()

@@ -10,6 +10,7 @@ import pytest
 from both import conversation, conversation_is_given
 from livekit.agents import Agent, AgentSession, RunContext, function_tool, llm
 from needed_arriving import Desk, Porter, a_kept_turn, desk_stage
+from realtime_stage import realtime
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.livekit.overrides.arriving import results_when_copied
@@ -18,7 +19,6 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -244,10 +244,7 @@ def test_words_whose_transcript_is_late_asked_for_the_call_that_the_history_has_
         otherwise="An hour.",
         retries="nothing was done",
     )
-    voice, agent = ScriptedTTS(), lambda: Clerk([book])
-    model: Any = ScriptedRealtime(user, answers, voice)
-    handling: Any = {"turn_detection": "realtime_llm"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent, turn_handling=handling)
+    stage = realtime(user, answers, agent=lambda: Clerk([book]))
     stage.at(
         2.7,
         lambda s: s.session.update_agent(Clerk([book], conversation(s.session))),
@@ -274,10 +271,7 @@ def test_the_next_agent_gets_a_call_that_was_made_behind_words_that_nobody_has_a
         {"book": "It is booked."},
         retries="nothing was done",
     )
-    voice, agent = ScriptedTTS(), lambda: Clerk([book])
-    model: Any = ScriptedRealtime(user, answers, voice, turn_detection=False)
-    handling: Any = {"turn_detection": "manual"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent, turn_handling=handling)
+    stage = realtime(user, answers, detects=False, detection="manual", agent=lambda: Clerk([book]))
     for at in (1.8, 2.8):
         stage.at(at, lambda s: s.session.commit_user_turn() and None)
     stage.at(

@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, AgentSession, RunContext, function_tool
+from livekit.agents import AgentSession, RunContext, function_tool
+from realtime_stage import Says
 from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
@@ -28,16 +29,6 @@ SESSIONS = pytest.mark.parametrize("session_class", [TurnSession, AgentSession])
 KINDS = pytest.mark.parametrize("kind", ["pipeline", "client", "server"])
 
 
-class Billing(Agent):
-    """Says who it is."""
-
-    def __init__(self) -> None:
-        super().__init__(instructions="Bill.")
-
-    async def on_enter(self) -> None:
-        await self.session.say("Billing here.")
-
-
 def _transfer(policy: Any, seconds: float, *gives: Any, interrupts: bool = False) -> Any:
     @on_interruption(policy)
     @function_tool
@@ -46,7 +37,8 @@ def _transfer(policy: Any, seconds: float, *gives: Any, interrupts: bool = False
         await asyncio.sleep(seconds)
         if interrupts:
             ctx.session.interrupt()
-        return (Billing(), *gives) if gives else Billing()
+        billing = Says("Billing here.", waits=True)
+        return (billing, *gives) if gives else billing
 
     return transfer
 

@@ -10,6 +10,7 @@ import pytest
 from flow_text import parsed
 from livekit.agents import Agent, AgentSession, RunContext, StopResponse, function_tool, llm
 from livekit.agents.beta.tools import EndCallTool
+from realtime_stage import Says
 from sweeps import swept
 
 from turnfsm.runtime.livekit import TurnSession
@@ -48,16 +49,6 @@ ANSWERS = {
 }
 
 
-class Billing(Agent):
-    """Says who it is."""
-
-    def __init__(self) -> None:
-        super().__init__(instructions="Bill.")
-
-    async def on_enter(self) -> None:
-        self.session.say("Billing here.")
-
-
 class Clerk(Agent):
     """Hangs up, as the documentation of LiveKit has it, and transfers."""
 
@@ -78,7 +69,7 @@ class Clerk(Agent):
     async def transfer(self) -> Agent:
         """Put the caller through to billing."""
         await asyncio.sleep(self._transfer_takes)
-        return Billing()
+        return Says("Billing here.")
 
     async def on_user_turn_completed(self, _: Any, new_message: llm.ChatMessage) -> None:
         if self._ignores in (new_message.text_content or ""):
@@ -335,7 +326,7 @@ def test_the_words_of_an_agent_that_hands_over_are_in_the_conversation() -> None
         @function_tool
         async def transfer(self) -> Any:
             """Put the caller through."""
-            return Billing(), "put through"
+            return Says("Billing here."), "put through"
 
     outcome = _stage("to billing please", THANKS, 3.0, Porter()).run(11.0)
     assert _handoffs(outcome) == 1

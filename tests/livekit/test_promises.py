@@ -11,14 +11,10 @@ import pytest
 from both import Session, asked_for_weather, listening
 from livekit import rtc
 from livekit.agents import (
-    Agent,
     APIConnectionError,
-    StopResponse,
-    llm,
-    mock_tools,
     telemetry,
 )
-from livekit.agents.voice import events, io
+from livekit.agents.voice import io
 from livekit.agents.voice.recorder_io import RecorderIO
 from livekit.agents.voice.room_io import RoomIO
 from opentelemetry.sdk.trace import TracerProvider
@@ -33,40 +29,6 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     Stage,
 )
-
-
-def test_states_and_transcripts_are_published(session_class: Session) -> None:
-    """user_state_changed, agent_state_changed and user_input_transcribed, at their times."""
-    outcome = asked_for_weather(session_class).run(8)
-    assert outcome.user_states == [(1.05, "speaking"), (1.85, "listening")]
-    assert outcome.agent_states == [
-        *((0.0, "listening"), (2.1, "thinking"), (2.3, "speaking")),
-        *((3.22, "thinking"), (3.62, "speaking"), (4.24, "listening")),
-    ]
-    stt = [event.what for event in outcome.events if event.lane == "stt"]
-    assert stt == ["final: weather please"]
-
-
-def test_items_tools_speeches_and_the_close_are_published(session_class: Session) -> None:
-    """conversation_item_added, function_tools_executed, speech_created, close; no error."""
-    names = ("conversation_item_added", "function_tools_executed", "speech_created", "close")
-    make, heard = listening(session_class, *names, "error")
-    asked_for_weather(make).run(8)
-    told = []
-    for event in heard:
-        match event:
-            case events.ConversationItemAddedEvent(item=llm.ChatMessage() as item):
-                told.append(f"{item.role}: {item.text_content}")
-            case events.FunctionToolsExecutedEvent():
-                told.append(f"tools: {[out.output for out in event.function_call_outputs]}")
-            case events.SpeechCreatedEvent():
-                told.append(f"speech by {event.source}")
-            case events.CloseEvent():
-                told.append(f"close: {event.reason.value}")
-    assert told == [
-        *("speech by generate_reply", "user: weather please", "assistant: let me see"),
-        *("tools: ['rain']", "assistant: It rains.", "close: user_initiated"),
-    ]
 
 
 def test_an_error_is_published_and_the_session_goes_on(session_class: Session) -> None:
@@ -91,15 +53,6 @@ def test_too_many_errors_close_the_session(session_class: Session) -> None:
     make, closes = listening(session_class, "close")
     Stage(make, user=user, llm=ScriptedLLM(otherwise=broken)).run(25)  # type: ignore[arg-type]
     assert [event.reason.value for event in closes] == ["error"]
-
-
-def test_a_user_who_is_silent_is_away(session_class: Session) -> None:
-    """user_state_changed to away once nobody has spoken for the declared time, and back."""
-    user = ScriptedUser().says("weather please", at=1.0).says("thanks", at=20.0)
-    outcome = asked_for_weather(session_class, user=user, user_away_timeout=10.0).run(25)
-    states = [(round(at, 2), state) for at, state in outcome.user_states]
-    assert states[:3] == [(1.05, "speaking"), (1.85, "listening"), (14.24, "away")]
-    assert [state for _, state in states[3:5]] == ["speaking", "listening"]
 
 
 @pytest.fixture
@@ -149,24 +102,6 @@ def test_metrics_are_collected(session_class: Session) -> None:
     assert said["It rains."]["llm_node_ttft"] == pytest.approx(0.2)
 
 
-def test_a_run_can_be_judged(session_class: Session) -> None:
-    """Evals: `RunResult.expect` finds the call, its output and the message, in order."""
-    seen: list[str] = []
-
-    async def judge(stage: Stage) -> None:
-        with mock_tools(Agent, {"look_up": lambda: "sunshine"}):
-            result = await stage.session.run(user_input="weather please")
-        result.expect.next_event().is_message(role="assistant")
-        result.expect.next_event().is_function_call(name="look_up", arguments={})
-        result.expect.next_event().is_function_call_output(output="sunshine", is_error=False)
-        result.expect.next_event().is_message(role="assistant")
-        result.expect.no_more_events()
-        seen.append("judged")
-
-    asked_for_weather(session_class, user=ScriptedUser()).at(1.0, judge).run(10)
-    assert seen == ["judged"]
-
-
 def test_text_input_gets_text_output(session_class: Session) -> None:
     """Without audio the session answers text with text, and the states follow."""
     shown: list[str] = []
@@ -193,34 +128,6 @@ def test_text_input_gets_text_output(session_class: Session) -> None:
     assert [state for _, state in outcome.agent_states] == [
         *("listening", "thinking", "speaking", "thinking", "speaking", "listening")
     ]
-
-
-def test_a_hook_may_stop_the_response(session_class: Session) -> None:
-    """`StopResponse` from `on_user_turn_completed`: the turn is not answered, the next one is."""
-
-    class Picky(Agent):
-        def __init__(self) -> None:
-            super().__init__(instructions="Help.")
-
-        async def on_user_turn_completed(
-            self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage
-        ) -> None:
-            if "weather" in (new_message.text_content or ""):
-                raise StopResponse
-
-    user = ScriptedUser().says("weather please", at=1.0).says("thanks", at=5.0)
-    outcome = asked_for_weather(session_class, user=user, agent=Picky).run(10)
-    assert [h.text for h in outcome.heard] == ["You are welcome."]
-
-
-def test_manual_turns_are_answered_only_when_committed(session_class: Session) -> None:
-    """Push to talk: nothing is answered before `commit_user_turn`, nothing after a clear."""
-    user = ScriptedUser().says("weather please", at=1.0).says("thanks", at=5.0)
-    stage = asked_for_weather(session_class, user=user, turn_handling={"turn_detection": "manual"})
-    stage.at(3.0, lambda stage: stage.session.clear_user_turn())
-    stage.at(7.0, lambda stage: stage.session.commit_user_turn() and None)
-    outcome = stage.run(12)
-    assert [h.text for h in outcome.heard] == ["You are welcome."]
 
 
 def test_both_sides_are_recorded(session_class: Session, tmp_path: Path) -> None:

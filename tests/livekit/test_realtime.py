@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
 from livekit.agents.voice import SpeechHandle
+from realtime_stage import Says, realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession
+from turnfsm.runtime.livekit import SpeechInterrupted
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
 from turnfsm.runtime.livekit.overrides.handing_over import REFUSED
 from turnfsm.runtime.livekit.overrides.tools import STILL_RUNNING
@@ -21,8 +22,6 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
     Stage,
 )
@@ -43,17 +42,10 @@ def _stage(
         },
         {"book": "Your table is booked."},
     )
-    voice = ScriptedTTS()
-    model = ScriptedRealtime(user, answers, voice, turn_detection=detects, auto_tool_reply=auto)
-    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
-    return Stage(
-        TurnSession,
-        user=user,
-        llm=model,
-        tts=voice,
-        turn_handling=turns,
-        **({"tools": [tool]} if agent is None else {"agent": agent}),
-    )
+    given = {"detects": detects, "auto": auto}
+    if agent is not None:
+        return realtime(user, answers, agent=agent, **given)
+    return realtime(user, answers, tool, **given)
 
 
 def _calls(stage: Stage, outcome: Outcome) -> tuple[list[str], list[str]]:
@@ -348,11 +340,7 @@ def test_what_is_said_while_a_model_thinks_about_its_answer_is_heard_at_once() -
     """The model has ended the user's turn by itself, and nothing that is said cuts its answer."""
 
     user = ScriptedUser().says("tell me a joke", at=1.0)
-    voice = ScriptedTTS()
-    answers = ScriptedLLM({"joke": Reply("Here is a joke.", ttft=1.5)})
-    model = ScriptedRealtime(user, answers, voice)
-    turns = {"turn_detection": "realtime_llm"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, turn_handling=turns)
+    stage = realtime(user, ScriptedLLM({"joke": Reply("Here is a joke.", ttft=1.5)}))
     stage.at(2.8, lambda stage: stage.session.say("One moment."))
     outcome = stage.run(10.0)
     begun = [(heard.text, round(heard.start, 2)) for heard in outcome.heard]
@@ -402,7 +390,7 @@ def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
             "joke": "Here is a joke.",
         }
     )
-    stage = _detecting(user, answers, pay, book)
+    stage = realtime(user, answers, pay, book)
     outcome = stage.run(25.0)
     said = [heard.text for heard in outcome.heard]
     assert said == ["Here is a joke.", "Your table is booked."], outcome.timeline()
@@ -411,23 +399,19 @@ def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
 def test_a_turn_that_a_tool_has_ended_is_not_scheduled_again_behind_a_handoff() -> None:
     """The user speaks over a call that holds its turn, and the model answers with a handoff."""
 
-    class Next(Agent):
-        async def on_enter(self) -> None:
-            self.session.say("I am the next one.")
-
     book = tool("book", "booked", seconds=5.0, policy="hold")
 
     @function_tool
     async def hand_over() -> tuple[Agent, str]:
         """Hand over."""
-        return Next(instructions="next"), "handed over"
+        return Says("I am the next one."), "handed over"
 
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.5)
     joke = Reply("Here is a long joke that takes a while.", calls=Call("hand_over"))
     answers = ScriptedLLM(
         {"result of": "Booked.", "reserve": Reply(calls=Call("book")), "joke": joke}
     )
-    stage = _detecting(user, answers, book, hand_over)
+    stage = realtime(user, answers, book, hand_over)
     outcome = stage.run(25.0)
     assert outcome.heard_saying("I am the next one.") is not None, outcome.timeline()
     assert outcome.warnings == [], outcome.timeline()
@@ -443,26 +427,11 @@ def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None
     assert [heard.text for heard in outcome.heard] == ["Your table is booked."]
 
 
-def _detecting(user: ScriptedUser, answers: ScriptedLLM, *tools: Any) -> Stage:
-    """The model detects turns."""
-    voice = ScriptedTTS()
-    return Stage(
-        TurnSession,
-        user=user,
-        llm=ScriptedRealtime(user, answers, voice),
-        tts=voice,
-        turn_handling={"turn_detection": "realtime_llm"},
-        tools=list(tools),
-    )
-
-
 def _joking(user: ScriptedUser, tool: Any) -> Stage:
     """A model that needs a second for a joke; the session ends the user's turns."""
     joke = Reply("Here is a joke.", ttft=1.0)
     by_user = {"reserve": Reply(calls=Call("book")), "result of": "Booked.", "joke": joke}
-    voice, answers = ScriptedTTS(), ScriptedLLM(by_user, {"book": "Booked."})
-    model = ScriptedRealtime(user, answers, voice, turn_detection=False)
-    return Stage(TurnSession, user=user, llm=model, tts=voice, tools=[tool])
+    return realtime(user, ScriptedLLM(by_user, {"book": "Booked."}), tool, detects=False)
 
 
 def test_a_result_that_comes_while_the_model_is_about_to_answer_is_told_after_it() -> None:
@@ -515,7 +484,6 @@ def test_a_model_that_has_told_a_result_by_itself_may_reply_with_nothing(empty: 
 
     user = ScriptedUser().says("reserve a table", at=1.0)
     user.says("is it reserved now", at=4.0)
-    voice = ScriptedTTS()
     answers = ScriptedLLM(
         {
             "reply with nothing": Reply("") if empty else "As I said: reserved.",
@@ -524,9 +492,7 @@ def test_a_model_that_has_told_a_result_by_itself_may_reply_with_nothing(empty: 
             "joke": "Here is a joke.",
         }
     )
-    model = ScriptedRealtime(user, answers, voice)
-    turns = {"turn_detection": "realtime_llm"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, tools=[book], turn_handling=turns)
+    stage = realtime(user, answers, book)
     stage.at(14.0, lambda s: s.session.generate_reply(user_input="tell me a joke"))
     outcome = stage.run(25.0)
     heard = [h.text for h in outcome.heard[1:]]

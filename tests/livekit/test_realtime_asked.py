@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
+from realtime_stage import Says, realtime
 from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
@@ -15,29 +16,12 @@ from turnfsm.runtime.testing.livekit import (
     Reply,
     Request,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
     Stage,
 )
 
 JOKE, BOOKED = "Here is a joke for you.", "Your table is booked."
 STORY = "One two three four five six seven eight nine ten."
-
-
-def _stage(
-    user: ScriptedUser,
-    answers: ScriptedLLM,
-    *tools: Any,
-    detects: bool = False,
-    detection: str = "vad",
-    **how: Any,
-) -> Stage:
-    voice = ScriptedTTS()
-    model = ScriptedRealtime(user, answers, voice, turn_detection=detects)
-    turns = {"turn_detection": "realtime_llm" if detects else detection}
-    settings = {"turn_handling": turns, **({"tools": [*tools]} if tools else {}), **how}
-    return Stage(TurnSession, user=user, llm=model, tts=voice, **settings)
 
 
 def _late(seconds: float) -> Any:
@@ -75,9 +59,10 @@ def _answer(request: Request) -> Reply:
     return Reply(news if asked else "What else?", ttft=1.0)
 
 
-class _Next(Agent):
-    async def on_enter(self) -> None:
-        self.session.say("Hello.")
+def _stage(
+    user: ScriptedUser, *tools: Any, answer: Any = _answer, detects: bool = False, **how: Any
+) -> Stage:
+    return realtime(user, ScriptedLLM(otherwise=answer), *tools, detects=detects, **how)
 
 
 def test_a_step_says_the_late_results_of_its_speech_before_the_handoff() -> None:
@@ -87,10 +72,10 @@ def test_a_step_says_the_late_results_of_its_speech_before_the_handoff() -> None
     @function_tool
     async def transfer() -> tuple[Agent, str]:
         """Transfer."""
-        return _Next(instructions="Go on."), "transferred"
+        return Says("Hello."), "transferred"
 
     user = ScriptedUser().says("a person please", at=1.0)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), _late(1.0), transfer)
+    stage = _stage(user, _late(1.0), transfer)
     stage.at(4.5, lambda s: s.session.generate_reply(user_input="typed") and None)
     outcome = stage.run(25.0)
     assert [h.text for h in outcome.heard] == [STORY, "What else?", BOOKED, "Hello."], (
@@ -102,7 +87,7 @@ def test_a_close_does_not_wait_for_a_reply_to_a_result_that_has_not_begun() -> N
     """It waits until what the application says was heard. LiveKit does not interrupt it."""
     book = tool("book", "booked", seconds=0.5)
     user = ScriptedUser().says("book a table", at=1.0)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), book)
+    stage = _stage(user, book)
     stage.at(2.6, lambda s: s.session.say(STORY) and None)
     stage.at(5.0, lambda s: s.session.aclose())
     outcome = stage.run(25.0)
@@ -117,7 +102,7 @@ def test_words_of_the_user_are_answered_by_a_reply_that_may_call_tools() -> None
     look = tool("look", "seen", ran=called)
     user = ScriptedUser().says("book a table", at=1.0)
     user.says("now look at this please", at=4.0)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), _late(30.0), look)
+    stage = _stage(user, _late(30.0), look)
     stage.at(2.6, lambda s: s.session.say(STORY) and None)
     outcome = stage.run(15.0)
     assert called == ["look"], outcome.timeline()
@@ -133,11 +118,11 @@ def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -
     @function_tool
     async def transfer() -> tuple[Agent, str]:
         """Transfer."""
-        return _Next(instructions="Go on."), "transferred"
+        return Says("Hello."), "transferred"
 
     user = ScriptedUser().says("book a table", at=1.0).says("somebody else", at=4.0)
     user.says("tell me a joke", at=6.8, duration=0.8)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, transfer, detection="manual")
+    stage = _stage(user, book, transfer, detection="manual")
     for at in (2.2, 5.2, 7.9):
         stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
     if not told:
@@ -148,8 +133,8 @@ def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -
     assert said == ["Yes.", *cut, BOOKED, "Hello.", JOKE], outcome.timeline()
 
 
-@pytest.mark.parametrize("realtime", [True, False], ids=["realtime", "pipeline"])
-def test_the_next_agent_is_shown_a_result_that_it_is_to_tell(realtime: bool) -> None:
+@pytest.mark.parametrize("by_voice", [True, False], ids=["realtime", "pipeline"])
+def test_the_next_agent_is_shown_a_result_that_it_is_to_tell(by_voice: bool) -> None:
     """It begins with an empty conversation, and lacks the tool. With a realtime model the user
     speaks as it takes over, and commits before it is asked: their words are answered afterwards,
     and their call is made once (243908)."""
@@ -162,23 +147,23 @@ def test_the_next_agent_is_shown_a_result_that_it_is_to_tell(realtime: bool) -> 
         """Transfer."""
         await asyncio.sleep(1.0)
         context.session.interrupt()
-        return _Next(instructions="Go on.", tools=[look]), "transferred"
+        return Says("Hello.", tools=[look]), "transferred"
 
     user = ScriptedUser().says("book a table", at=1.0).says("somebody else", at=3.0)
-    answers, tools = ScriptedLLM(otherwise=_answer), [book, transfer]
-    if realtime:
+    tools = [book, transfer]
+    if by_voice:
         user.says("look it up", at=6.6, duration=0.4)
-        stage = _stage(user, answers, *tools, detection="manual")
+        stage = _stage(user, *tools, detection="manual")
         for at in (2.2, 4.2, 7.4):
             stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
     else:
-        stage = Stage(TurnSession, user=user, llm=answers, tools=tools)
+        stage = Stage(TurnSession, user=user, llm=ScriptedLLM(otherwise=_answer), tools=tools)
     stage.at(2.8, lambda s: s.session.interrupt() and None)
     outcome = stage.run(20.0)
     said = [heard.text for heard in outcome.heard if "Yes" not in heard.text]
-    then = ["I look.", "One moment."] if realtime else []
+    then = ["I look.", "One moment."] if by_voice else []
     assert said == ["Hello.", BOOKED, *then], outcome.timeline()
-    assert looked == ["look"] * realtime, outcome.timeline()
+    assert looked == ["look"] * by_voice, outcome.timeline()
     (asked,) = [r for r in outcome.requests if "result of book" in r.shown[-1].text]
     assert "booked" in [entry.text for entry in asked.shown if entry.kind == "result"]
 
@@ -210,7 +195,7 @@ def test_a_late_result_whose_reply_was_cut_is_told_with_the_result_of_the_call_b
 
     user = ScriptedUser().says("look and book", at=1.0, duration=0.6)
     user.makes_noise(at=4.3, duration=0.3).says("tell me a joke", at=5.0, duration=0.9)
-    outcome = _stage(user, ScriptedLLM(otherwise=answer), look, _late(1.5)).run(20.0)
+    outcome = _stage(user, look, _late(1.5), answer=answer).run(20.0)
     said = [heard.text for heard in outcome.heard]
     both = f"The room is free. {BOOKED}"
     assert said == ["It takes some time.", both, JOKE], outcome.timeline()
@@ -219,9 +204,9 @@ def test_a_late_result_whose_reply_was_cut_is_told_with_the_result_of_the_call_b
 def test_words_that_an_agent_answers_before_it_goes_are_not_answered_by_the_next_one() -> None:
     """Their answer waits behind a story when the application commits again, during the handoff."""
     user = ScriptedUser().says("tell me a joke", at=1.5, duration=0.6)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), detection="manual")
+    stage = _stage(user, detection="manual")
     stage.at(1.0, lambda s: s.session.say(STORY) and None)
-    stage.at(2.7, lambda s: s.session.update_agent(_Next(instructions="Go on.")))
+    stage.at(2.7, lambda s: s.session.update_agent(Says("Hello.")))
     for at in (2.5, 3.0):
         stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
     outcome = stage.run(20.0)
@@ -235,15 +220,15 @@ def test_a_pending_result_is_delivered_by_an_agent_whose_copy_lacks_the_words() 
     called: list[str] = []
     book = tool("book", "booked", seconds=6.0, ran=called)
 
-    class Next(_Next):
+    class Next(Says):
         def __init__(self, chat_ctx: llm.ChatContext) -> None:
-            super().__init__(instructions="Go on.", chat_ctx=chat_ctx, tools=[book])
+            super().__init__("Hello.", chat_ctx=chat_ctx, tools=[book])
 
     agents: list[Agent] = []
     user = ScriptedUser().says("book a table", at=1.5, duration=0.6)
     limits = {"drain_limit": 5.0}
     answers = ScriptedLLM(otherwise=_answer)
-    stage = _stage(user, answers, book, detection="manual", timers=limits)
+    stage = realtime(user, answers, book, detection="manual", timers=limits, detects=False)
     stage.at(1.0, lambda s: s.session.say(STORY) and None)
     stage.at(1.2, lambda s: agents.append(Next(s.session.current_agent.chat_ctx.copy())))
     stage.at(2.7, lambda s: s.session.update_agent(agents[0]))
@@ -268,7 +253,7 @@ def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_i
     book = tool("book", "booked", seconds=2.5)
     user = ScriptedUser().says("book a table", at=1.0).makes_noise(at=3.4, duration=0.3)
     user.makes_noise(at=8.2, duration=0.3)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)
+    stage = _stage(user, book, detects=True)
     stage.at(5.0, lambda s: s.session.generate_reply(user_input="a joke") and None)
 
     async def ask(stage: Stage) -> None:
@@ -287,7 +272,7 @@ def test_a_call_that_ends_its_turn_does_not_end_the_models_answer_to_the_user() 
     meanwhile, at 5.5 s. The model detects turns."""
     book = tool("book", "booked", seconds=3.3, policy="hold")
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0, duration=1.0)
-    outcome = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True).run(20.0)
+    outcome = _stage(user, book, detects=True).run(20.0)
     assert [heard.text for heard in outcome.heard] == ["Yes.", JOKE, BOOKED], outcome.timeline()
     assert outcome.heard[1].start < 6.5
 
@@ -314,7 +299,7 @@ def test_a_result_that_is_told_first_does_not_count_as_the_answer_to_the_user() 
 
     agent = lambda: Slow(instructions="Help.", tools=[book])  # noqa: E731
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.5, duration=1.2)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), agent=agent).at(5.6, typed)
+    stage = _stage(user, agent=agent).at(5.6, typed)
     outcome = stage.run(20.0)
     assert [heard.text for heard in outcome.heard][-2:] == [BOOKED, JOKE], outcome.timeline()
     assert outcome.requests[-1].shown[-1].text == "tell me a joke"
@@ -324,7 +309,7 @@ def test_a_turn_that_the_application_commits_is_answered_behind_what_is_said_fir
     """The model detects turns, and has not found the end of this one. What the application says
     waits for a quiet user."""
     user = ScriptedUser().says("tell me a joke", at=1.0, duration=2.0)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), detects=True)
+    stage = _stage(user, detects=True)
     stage.at(2.0, lambda s: s.session.say(STORY) and None)
     stage.at(3.45, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
     outcome = stage.run(15.0)
@@ -346,7 +331,7 @@ def test_a_model_that_has_told_a_result_in_another_step_may_reply_with_nothing()
         return _answer(request)
 
     user = ScriptedUser().says("book a table", at=1.0).says("now look at this", at=4.0)
-    stage = _stage(user, ScriptedLLM(otherwise=answer), look, book, detection="manual")
+    stage = _stage(user, look, book, detection="manual", answer=answer)
     for at in (2.2, 5.2):
         stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
     outcome = stage.run(20.0)
@@ -360,7 +345,7 @@ def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it(
     book = tool("book", "booked", seconds=4.0)
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=3.5)
     user.says("thank you", at=8.5)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)
+    stage = _stage(user, book, detects=True)
     stage.at(5.3, lambda s: s.session.interrupt() and None)
     outcome = stage.run(20.0)
     assert outcome.heard_saying(BOOKED) is not None, outcome.timeline()

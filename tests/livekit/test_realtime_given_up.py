@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool
+from realtime_stage import Says, realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,
     Request,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
     Stage,
 )
@@ -59,12 +58,7 @@ def _played(
     *tools: Any,
     book: Any = book,
 ) -> Outcome:
-    voice = ScriptedTTS()
-    model = ScriptedRealtime(user, ScriptedLLM(otherwise=_answer), voice, turn_detection=True)
-    turns = {"turn_detection": "realtime_llm"}
-    stage = Stage(
-        TurnSession, user=user, llm=model, tts=voice, turn_handling=turns, tools=[book, *tools]
-    )
+    stage = realtime(user, ScriptedLLM(otherwise=_answer), book, *tools)
     if types is not None:
         stage.at(6.5, types)
     return stage.run(25.0)
@@ -106,12 +100,8 @@ def test_a_commit_does_not_ask_again_about_words_that_a_reply_with_calls_has_tak
         asked = last.kind == "user" or "takes time" in last.text
         return Reply(WAIT, Call("look") if asked else (), ttft=1.0 if last.kind == "user" else 0.2)
 
-    user, voice = ScriptedUser().says("look at the menu", at=1.0), ScriptedTTS()
-    model = ScriptedRealtime(user, ScriptedLLM(otherwise=answer), voice, turn_detection=True)
-    handling: Any = {"turn_detection": "realtime_llm"}
-    stage = Stage(
-        TurnSession, user=user, llm=model, tts=voice, turn_handling=handling, tools=[look]
-    )
+    user = ScriptedUser().says("look at the menu", at=1.0)
+    stage = realtime(user, ScriptedLLM(otherwise=answer), look)
     stage.at(2.8, lambda s: s.session.generate_reply(instructions="say it takes time") and None)
     stage.at(4.0, lambda s: s.session.commit_user_turn() and None)
     outcome = stage.run(25.0)
@@ -122,14 +112,10 @@ def test_a_call_is_not_taken_for_talked_over_when_a_commit_has_ended_the_models_
     None
 ):
     """The model is asked again at 2 s, and will not answer by itself. The call ends at once."""
-    user, voice = ScriptedUser().says("look at the menu", at=1.0, duration=0.4), ScriptedTTS()
+    user = ScriptedUser().says("look at the menu", at=1.0, duration=0.4)
     look = tool("look", "seen", policy="finish")
     answers = ScriptedLLM({"menu": Reply("", Call("look"), ttft=0.6)}, {"look": JOKE})
-    model = ScriptedRealtime(user, answers, voice, turn_detection=True)
-    handling: Any = {"turn_detection": "realtime_llm"}
-    stage = Stage(
-        TurnSession, user=user, llm=model, tts=voice, turn_handling=handling, tools=[look]
-    )
+    stage = realtime(user, answers, look)
     stage.at(2.0, lambda s: s.session.commit_user_turn() and None)
     outcome = stage.run(25.0)
     heard = outcome.heard_saying(JOKE)
@@ -184,10 +170,6 @@ def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent(
     looked: list[str] = []
     look = tool("look", "seen", ran=looked)
 
-    class Next(Agent):
-        async def on_enter(self) -> None:
-            self.session.say("Hello.")
-
     @on_interruption("finish")
     @function_tool
     async def book(context: RunContext[Any]) -> tuple[Agent, str]:
@@ -195,7 +177,7 @@ def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent(
         await context.wait_for_playout()
         if passed_over:
             await context.session.generate_reply(instructions="say that it takes time")
-        return Next(instructions="Go on.", tools=[look]), "booked"
+        return Says("Hello.", tools=[look]), "booked"
 
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look, book=book)

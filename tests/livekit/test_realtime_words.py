@@ -7,25 +7,16 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool
+from realtime_stage import realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
-    ScriptedTTS,
     ScriptedUser,
-    Stage,
 )
-
-
-def _stage(user: ScriptedUser, answers: ScriptedLLM, tools: list[Any], detection: str) -> Stage:
-    voice = ScriptedTTS()
-    model = ScriptedRealtime(user, answers, voice, turn_detection=False)
-    turns = {"turn_detection": detection}
-    return Stage(TurnSession, user=user, llm=model, tts=voice, tools=tools, turn_handling=turns)
 
 
 @pytest.mark.parametrize("says_at", [1.2, 1.6, 1.85, 2.0, 2.1])
@@ -34,7 +25,7 @@ def test_words_are_answered_though_something_is_said_before_their_answer(says_at
     committed. The model answers what comes last in its conversation."""
     user = ScriptedUser().says("is it open", at=1.0, duration=0.8)
     answers = ScriptedLLM({"is it open": "It is open until eight."})
-    stage = _stage(user, answers, [], "manual")
+    stage = realtime(user, answers, detects=False, detection="manual")
     stage.at(says_at, lambda s: s.session.say("One moment please."))
     stage.at(1.9, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
     outcome = stage.run(12.0)
@@ -68,7 +59,7 @@ def test_words_whose_transcript_comes_after_their_answer_are_not_answered_again(
         {"search": "I have it.", "note": "It is noted, and I will think of it tomorrow morning."},
         otherwise=Reply("Here is what I found."),
     )
-    stage = _stage(user, answers, [search, note], "manual")
+    stage = realtime(user, answers, search, note, detects=False, detection="manual")
     stage.at(2.0, lambda s: s.session.commit_user_turn())
     stage.at(3.7, lambda s: s.session.commit_user_turn())
     outcome = stage.run(20.0)
@@ -91,7 +82,7 @@ def test_a_call_with_manual_turns_does_not_make_the_reply_begin_over_the_user() 
             "booked": "It is booked.",
         }
     )
-    stage = _stage(user, answers, [book], "manual")
+    stage = realtime(user, answers, book, detects=False, detection="manual")
     for at in (2.0, 4.1):
         stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
     outcome = stage.run(15.0)
@@ -107,7 +98,7 @@ def test_words_committed_while_a_reply_is_generated_are_answered(ttft: float) ->
     answers = ScriptedLLM(
         {"is it open": "It is open until eight.", "greet": Reply("Welcome.", ttft=ttft)}
     )
-    stage = _stage(user, answers, [], "manual")
+    stage = realtime(user, answers, detects=False, detection="manual")
     stage.at(1.9, lambda s: s.session.generate_reply(instructions="greet") and None)
     stage.at(2.05, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
     outcome = stage.run(12.0)
@@ -130,7 +121,7 @@ def test_a_call_that_holds_its_turn_for_a_moment_does_not_make_a_reply_heard_and
             "table": Reply("I book it for you now.", calls=[Call("book")], ttft=0.6),
         }
     )
-    outcome = _stage(user, answers, [book], "vad").run(15.0)
+    outcome = realtime(user, answers, book, detects=False).run(15.0)
     assert [heard.text for heard in outcome.heard] == ["It is booked, and a taxi comes."]
 
 
@@ -140,7 +131,7 @@ def test_a_reply_to_committed_audio_waits_no_longer_than_the_voice() -> None:
     user = ScriptedUser().says("is it open", at=1.0, duration=0.6)
     user.says("hm let me see", at=2.3, duration=0.9)
     answers = ScriptedLLM({"is it open": Reply("It is open until eight.", ttft=0.6)})
-    stage = _stage(user, answers, [], "manual")
+    stage = realtime(user, answers, detects=False, detection="manual")
     stage.at(2.0, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
     outcome = stage.run(12.0)
     voice_ends = max(at for at, state in outcome.user_states if state == "listening")
@@ -154,11 +145,9 @@ def test_a_reply_with_instructions_does_not_answer_the_user() -> None:
         async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:
             await asyncio.sleep(1.5)
 
-    user, voice = ScriptedUser().says("is it open", at=1.0), ScriptedTTS()
+    user = ScriptedUser().says("is it open", at=1.0)
     answers = ScriptedLLM({"is it open": "It is open until eight.", "greet": "Welcome."})
-    model: Any = ScriptedRealtime(user, answers, voice, turn_detection=False)
-    agent = lambda: Slow(instructions="Help.")  # noqa: E731
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent)
+    stage = realtime(user, answers, detects=False, agent=lambda: Slow(instructions="Help."))
     stage.at(3.0, lambda s: s.session.generate_reply(instructions="greet") and None)
     outcome = stage.run(12.0)
     heard = [said.text for said in outcome.heard]
@@ -172,7 +161,7 @@ def test_a_turn_that_is_kept_is_not_cleared() -> None:
     answers = ScriptedLLM(
         {"reserve": Reply(calls=Call("book")), "is it open": "It is open until eight."}
     )
-    stage = _stage(user, answers, [book], "vad")
+    stage = realtime(user, answers, book, detects=False)
     outcome = stage.at(6.0, lambda s: s.session.clear_user_turn()).run(15.0)
     said = [m.text_content for m in outcome.history.messages() if m.role == "user"]
     assert said == ["reserve a table", "is it open"], outcome.timeline()

@@ -9,6 +9,7 @@ import pytest
 from both import conversation_is_given
 from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 from outcomes import heard
+from realtime_stage import Says
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -46,16 +47,6 @@ class Clerk(Agent):
     async def book(self, context: RunContext) -> str:
         """Book it."""
         return f"booked for {await Name()}"
-
-
-class Waiter(Agent):
-    """The agent that takes over."""
-
-    def __init__(self) -> None:
-        super().__init__(instructions="Serve.")
-
-    async def on_enter(self) -> None:
-        self.session.say("I take over.")
 
 
 class Choice(Name):
@@ -109,7 +100,7 @@ def test_a_drain_lets_a_tool_begin_its_task(session_class: Any) -> None:
 def test_the_result_of_an_agent_that_was_replaced_during_a_task_is_delivered_by_the_next() -> None:
     """The application replaces the agent while the tool's task is about to begin."""
     stage = booking(TurnSession)
-    stage.at(2.7, lambda stage: stage.session.update_agent(Waiter()))
+    stage.at(2.7, lambda stage: stage.session.update_agent(Says("I take over.")))
     outcome = stage.run(20.0)
     assert heard(outcome)[-2:] == ["I take over.", "Your table is booked."], outcome.timeline()
     assert outcome.errors == []
@@ -181,7 +172,7 @@ def test_a_close_does_not_wait_for_a_task_that_was_replaced() -> None:
     user = ScriptedUser().says("book it", at=0.5)
     model = ScriptedLLM({"book it": Reply("One moment please.", calls=Call("book"))})
     stage = Stage(TurnSession, user=user, llm=model, agent=Asks(instructions="Help."))
-    stage.at(5.0, lambda stage: stage.session.update_agent(Waiter()))
+    stage.at(5.0, lambda stage: stage.session.update_agent(Says("I take over.")))
     outcome = stage.at(9.0, close).run(20.0)
     assert heard(outcome) == ["One moment please.", "What is your name?", "I take over."]
     assert took[0] < 2.5, outcome.timeline()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
+from realtime_stage import Says
 from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
@@ -270,14 +271,6 @@ def test_what_the_user_asks_comes_last_in_a_request() -> None:
 # -- a call that no turn waits for
 
 
-class _Next(Agent):
-    def __init__(self) -> None:
-        super().__init__(instructions="Go on.")
-
-    async def on_enter(self) -> None:
-        self.session.say("I am the next one.")
-
-
 @pytest.mark.parametrize("ttft", [0.2, 2.0], ids=["kept", "interrupted"])
 def test_a_result_is_told_with_the_answer_to_what_the_user_said_meanwhile(ttft: float) -> None:
     """The call ends and the user's words, kept while it held its turn or said while the model
@@ -495,7 +488,7 @@ def test_a_handoff_that_was_refused_is_said_behind_what_the_tool_gave() -> None:
     async def transfer() -> Any:
         """Transfer the user."""
         await asyncio.sleep(4.0)
-        return _Next(), "noted"
+        return Says("I am the next one."), "noted"
 
     model = ScriptedLLM(
         {"agent": Reply(calls=Call("transfer")), "joke": "Here is a joke."},

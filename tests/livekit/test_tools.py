@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from livekit.agents import Agent, function_tool
+from realtime_stage import Says
 from scripted_tool import tool
 
 from turnfsm.fsm import TurnfsmError
@@ -256,7 +257,7 @@ def test_with_a_limit_neither_close_nor_handoff_waits_long_for_a_detached_tool(b
     limits = {"drain_limit": 5.0}
     stage = Stage(TurnSession, user=user, llm=model, tools=[book], timers=limits)
     if by == "handoff":
-        stage.at(9.0, lambda s: s.session.update_agent(_Next()))
+        stage.at(9.0, lambda s: s.session.update_agent(Says("I am the next one.")))
     else:
         stage.at(9.0, lambda s: s.session.aclose())
     outcome = stage.run(30.0)
@@ -266,14 +267,6 @@ def test_with_a_limit_neither_close_nor_handoff_waits_long_for_a_detached_tool(b
         entered = outcome.heard_saying("I am the next one.")
         assert entered is not None
         assert entered.start < 15.0
-
-
-class _Next(Agent):
-    def __init__(self) -> None:
-        super().__init__(instructions="Go on.")
-
-    async def on_enter(self) -> None:
-        self.session.say("I am the next one.")
 
 
 def test_a_tool_that_ends_after_the_close_ends_once() -> None:
@@ -312,7 +305,7 @@ def _with_one_that_hangs(*tools: Any, **options: Any) -> Stage:
 def test_a_handoff_goes_on_when_the_turn_has_given_a_tool_up() -> None:
     """It begins while the turn waits; from tool_limit on it waits for drain_limit, 5 s."""
     stage = _with_one_that_hangs(timers={"tool_limit": 4.0, "drain_limit": 5.0})
-    outcome = stage.at(4.0, lambda s: s.session.update_agent(_Next())).run(30.0)
+    outcome = stage.at(4.0, lambda s: s.session.update_agent(Says("I am the next one."))).run(30.0)
     entered = outcome.heard_saying("I am the next one.")
     assert entered is not None, outcome.timeline()
     assert 2.4 + 4.0 + 5.0 < entered.start < 13.0

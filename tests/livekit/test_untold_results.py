@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, RunContext, ToolError, function_tool
+from livekit.agents import RunContext, ToolError, function_tool
+from realtime_stage import Says
 from scripted_tool import tool
 
 from turnfsm.runtime.livekit import TurnSession
@@ -151,13 +152,8 @@ def test_a_reply_with_other_instructions_does_not_take_the_place_of_a_pending_re
     assert said[1:] == [JOKE, "Hello.", BOOKED], outcome.timeline()
 
 
-class _Next(Agent):
-    async def on_enter(self) -> None:
-        self.session.say("Hello.")
-
-
-def _next(*tools: Any) -> _Next:
-    return _Next(instructions="Go on.", tools=[*tools])
+def _next(*tools: Any) -> Says:
+    return Says("Hello.", tools=[*tools])
 
 
 def _tells(request: Request) -> str:

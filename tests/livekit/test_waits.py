@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
 from livekit.agents.llm import Toolset
+from realtime_stage import Says, realtime
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -106,16 +106,6 @@ def test_a_handoff_that_waits_for_what_is_said_is_no_on_enter_that_hangs(at: flo
     assert outcome.warnings == []
 
 
-class _Clerk(Agent):
-    """Takes over, and says so."""
-
-    def __init__(self) -> None:
-        super().__init__(instructions="Take over.")
-
-    async def on_enter(self) -> None:
-        await self.session.say("The clerk here.")
-
-
 def _slow(seconds: float, policy: Any = "detach") -> Any:
     async def book() -> str:
         """Book."""
@@ -135,7 +125,7 @@ async def _ends(stage: Stage, how: str) -> float:
         await ended.wait()
     elif how == "update_agent":
         session.on("conversation_item_added", lambda ev: ev.item.type == "message" or ended.set())
-        session.update_agent(_Clerk())
+        session.update_agent(Says("The clerk here.", waits=True))
         await ended.wait()
     else:
         await getattr(session, how)()
@@ -323,11 +313,7 @@ def test_a_tool_that_is_cancelled_with_its_turn_says_nothing_more() -> None:
     answers = ScriptedLLM(
         {"joke": "Here is a joke.", "table": Reply("Let me see. " * 8, calls=Call("book"))}
     )
-    voice = ScriptedTTS()
-    model = ScriptedRealtime(user, answers, voice, turn_detection=False)
-    turns = {"turn_detection": "vad"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, tools=[book], turn_handling=turns)
-    outcome = stage.run(20.0)
+    outcome = realtime(user, answers, book, detects=False).run(20.0)
     assert outcome.tools[0].status == "cancelled", outcome.timeline()
     assert [heard.text for heard in outcome.heard][1:] == ["Here is a joke."], outcome.timeline()
 

@@ -17,6 +17,7 @@ from livekit.agents import (
     llm,
 )
 from outcomes import heard
+from realtime_stage import Says
 from scripted_tool import tool
 
 from turnfsm.livekit import on_interruption
@@ -211,10 +212,6 @@ def test_words_that_come_after_a_handoff_are_waited_for_by_the_next_agent(
     """Its VAD has heard the end of the voice, or nothing of it. If no words come, its greeting is
     heard 2 s after the voice."""
 
-    class Next(Agent):
-        async def on_enter(self) -> None:
-            self.session.say("I go on.")
-
     user = ScriptedUser()
     if words:
         user.says(words, at=1.0, duration=0.9, stt_delay=1.0)
@@ -222,7 +219,7 @@ def test_words_that_come_after_a_handoff_are_waited_for_by_the_next_agent(
         user.makes_noise(at=1.0, duration=0.9)
     model = ScriptedLLM({"tomorrow": "It rains."}, {})
     stage = Stage(TurnSession, user=user, llm=model, tools=[])
-    stage.at(at, lambda stage: stage.session.update_agent(Next(instructions="Go on.")))
+    stage.at(at, lambda stage: stage.session.update_agent(Says("I go on.")))
     outcome = stage.run(12.0)
     assert heard(outcome) == said, outcome.timeline()
     assert outcome.heard[0].start < by + 0.1, outcome.timeline()

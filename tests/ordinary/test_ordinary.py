@@ -41,7 +41,6 @@ def test_there_are_many_conversations_with_unique_names() -> None:
     assert len({talk.name for talk in TALKS}) == len(TALKS) >= 60
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kit", "talk"), CASES, ids=NAMES)
 def test_the_conversation_is_equal_on_both_sessions(kit: str, talk: Talk) -> None:
     """Events, history, requests, audio, what the application saw, errors, the time of closing."""

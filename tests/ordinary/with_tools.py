@@ -260,6 +260,8 @@ async def in_front(context: RunContext[Any]) -> str:
     await context.update("begun")
     await asyncio.sleep(4.0)
     async with context.foreground():
+        await context.session.say("First this.")
+        await context.session.say("Then that.")
         note("in the foreground")
     return "at last"
 

@@ -35,32 +35,6 @@ def test_a_random_conversation_breaks_no_oracle(seed: int) -> None:
     assert judge(play(draw_talk(seed), schedule)) == []
 
 
-@pytest.mark.parametrize("seed", [7, 57, 105, 127])
-def test_what_was_found_stays_right(seed: int) -> None:
-    """Calls split by words, a task's agent left open, words lost in a handoff, a deadlock."""
-    assert judge(play(draw_talk(seed, Shape(models=PIPELINE)))) == []
-
-
-def test_a_turn_between_two_handoffs_stays_right() -> None:
-    """A turn waited for the first one's interruption when the second one began."""
-    shape = Shape(models=PIPELINE)
-    assert judge(play(draw_talk(544, shape), 544, shape)) == []
-
-
-@pytest.mark.parametrize(("seed", "schedule"), [(265, 0), (517, 517), (207, 207)])
-def test_what_was_found_in_any_conversation_stays_right(seed: int, schedule: int) -> None:
-    """Turns that an uninterruptible speech met after their commit; a stream cut off by a reader."""
-    assert judge(play(draw_talk(seed), schedule)) == []
-
-
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("seed", [19, 36, 43, 86, 116, 133, 134])
-def test_what_was_found_with_realtime_models_stays_right(seed: int) -> None:
-    """Results that come late, calls that nobody makes, a watchdog, a voice that breaks off."""
-    shape = Shape() if seed == 36 else Shape(models=("realtime", "server"))
-    assert judge(play(draw_talk(seed, shape))) == []
-
-
 @pytest.mark.exhaustive
 def test_a_hundred_turns_break_no_oracle() -> None:
     """A long conversation with random barge-ins, tools and handoffs: all is accounted for."""
