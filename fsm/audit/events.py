@@ -72,6 +72,10 @@ class Recorded:
         value = self.fields.get(key)
         return "" if value is None else str(value)
 
+    def calls(self) -> tuple[str, ...]:
+        """The ids of the calls whose results were committed."""
+        return tuple(map(str, self.fields.get("calls") or ()))
+
     def words(self) -> tuple[str, ...]:
         """The hashed words of a transcript or a message."""
         words = self.fields.get("words")

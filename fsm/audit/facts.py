@@ -77,14 +77,20 @@ class Call:
 
 @attrs.frozen
 class Facts:
-    """Everything in a recording, in chronological order."""
+    """Everything in a recording, in chronological order. `transcripts` has the times of those of
+    the user."""
 
     user: tuple[Span, ...]
     heard: tuple[Span, ...]
     agent_states: tuple[tuple[float, str], ...]
     speeches: tuple[Speech, ...]
     calls: tuple[Call, ...]
+    transcripts: tuple[float, ...]
     recording: Recording
+
+    def transcribed(self, user: Span, late: float) -> bool:
+        """Whether a transcript came during this speech, or so many seconds after it."""
+        return any(user.start <= t <= user.end + late for t in self.transcripts)
 
     def state_at(self, t: float) -> str:
         """The agent state that was published."""
@@ -105,6 +111,7 @@ def facts_of(recording: Recording) -> Facts:
         agent_states=states,
         speeches=tuple(_speeches(recording)),
         calls=tuple(_calls(recording)),
+        transcripts=tuple(event.t for event in recording.named("user_input_transcribed")),
         recording=recording,
     )
 
@@ -172,7 +179,7 @@ def _calls(recording: Recording) -> Iterable[Call]:
             if id in calls and calls[id].ended is None:
                 calls[id].ended, calls[id].status = event.t, event.text("status")
         elif event.name == "function_tools_executed":
-            for call in event.fields.get("calls") or ():
-                if str(call) in calls:
-                    calls[str(call)].committed = event.t
+            for call in event.calls():
+                if call in calls:
+                    calls[call].committed = event.t
     return [*done, *calls.values()]

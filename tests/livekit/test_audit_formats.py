@@ -151,7 +151,7 @@ def test_the_command_says_what_it_cannot_judge(
         main(("audit", str(file)))
     printed = capsys.readouterr().out
     assert "session_report.json (report): 1 finding\n" in printed
-    assert "as the file does not say when the model was asked (A, C, D); when a reply" in printed
+    assert "as the file does not say when the model was asked (A, C, D); when each reply" in printed
 
 
 def test_a_report_without_events_is_refused_with_the_remedy(

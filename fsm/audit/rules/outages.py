@@ -8,9 +8,9 @@ from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 from turnfsm.fsm.journal import Closed, ComponentFailed, Note, session_event
 
-from .rule import Found, Rule
+from .rule import Found, rule
 
-__all__ = ["RULES", "given_up"]
+__all__ = ["given_up"]
 
 
 def given_up(failures: list[tuple[float, ComponentFailed]]) -> Found:
@@ -24,6 +24,7 @@ def given_up(failures: list[tuple[float, ComponentFailed]]) -> Found:
         yield when[0], f"{what} and was given up{often}"
 
 
+@rule("", "", needs=(Evidence.ERRORS,))
 def _given_up(facts: Facts) -> Found:
     """A component has failed, and LiveKit does not retry it."""
     failures = []
@@ -34,14 +35,9 @@ def _given_up(facts: Facts) -> Found:
     yield from given_up(failures)
 
 
+@rule("", "", needs=(Evidence.CLOSE,))
 def _closed(facts: Facts) -> Found:
     """LiveKit closes a session whose components keep failing."""
     for event in facts.recording.named("close"):
         if event.text("reason") == "error":
             yield event.t, str(Closed("error", event.text("error") or None))
-
-
-RULES = (
-    Rule("", "", _given_up, needs=(Evidence.ERRORS,)),
-    Rule("", "", _closed, needs=(Evidence.CLOSE,)),
-)

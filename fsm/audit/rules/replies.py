@@ -5,14 +5,15 @@ from __future__ import annotations
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts, Speech
 
-from .rule import AT_ONCE, LONG, Found, Rule
+from .rule import AT_ONCE, LONG, Found, rule
 
-__all__ = ["RULES"]
+__all__: list[str] = []
 
 _STUCK = 30.0
 """Seconds after which a wait counts as a failure."""
 
 
+@rule("B", "no_resume_of_a_silent_step", "false_interruption", needs=(Evidence.RESUMES,))
 def _silent_resume(facts: Facts) -> Found:
     """A false interruption is reported although nothing was playing."""
     for event in facts.recording.named("agent_false_interruption"):
@@ -20,6 +21,7 @@ def _silent_resume(facts: Facts) -> Found:
             yield event.t, "a false interruption is reported, and nothing was being said"
 
 
+@rule("E", "no_dead_floor", "speaking_limit", needs=(Evidence.REPLIES, Evidence.PLAYOUT))
 def _stuck_playout(facts: Facts) -> Found:
     """Audio whose end is never reported, with another reply waiting after it."""
     for span in facts.heard:
@@ -36,6 +38,7 @@ def _stuck_playout(facts: Facts) -> Found:
             )
 
 
+@rule("E", "", "run_requested", needs=(Evidence.REPLIES, Evidence.REQUESTS, Evidence.HANDOFFS))
 def _dropped_reply(facts: Facts) -> Found:
     """A reply was requested during a handoff, and dropped at once."""
     for speech in facts.speeches:
@@ -46,17 +49,24 @@ def _dropped_reply(facts: Facts) -> Found:
             yield speech.created, "a reply is asked for and dropped at once: a handoff is under way"
 
 
+@rule("E", "", "drain_limit", needs=(Evidence.CLOSING,))
 def _never_closed(facts: Facts) -> Found:
     """The close never ends."""
     for event in facts.recording.named("close_late"):
         yield event.t, "the session does not close within 30 s"
 
 
+@rule(
+    "E",
+    "",
+    "run_requested",
+    needs=(Evidence.REPLIES, Evidence.CALLS, Evidence.RESULTS, Evidence.HANDOFFS),
+)
 def _wrong_agent(facts: Facts) -> Found:
     """A model called tools that its agent does not have, and a handoff followed."""
     ids = {call.id for call in facts.calls}
     for event in facts.recording.named("function_tools_executed"):
-        calls = {str(call) for call in event.fields.get("calls") or ()}
+        calls = {*event.calls()}
         begun = [s for s in facts.speeches if s.created <= event.t and s.done is not None]
         if not calls or ids & calls or not begun:
             continue
@@ -84,6 +94,7 @@ def _handoffs(facts: Facts) -> list[float]:
     return [event.t for event in items if event.text("type") == "agent_handoff"]
 
 
+@rule("G", "", "reply", needs=(Evidence.PLAYOUT, Evidence.MESSAGES))
 def _record_out_of_order(facts: Facts) -> Found:
     """The next request is in the conversation before the text that was heard until then."""
     stopped: float | None = None
@@ -103,6 +114,7 @@ def _record_out_of_order(facts: Facts) -> Found:
                 stopped = requested = None
 
 
+@rule("H", "the_agent_state_is_true", "agent_state", needs=(Evidence.STATES,))
 def _wrong_state(facts: Facts) -> Found:
     """The published state differs from what the user hears."""
     for span in facts.heard:
@@ -113,38 +125,3 @@ def _wrong_state(facts: Facts) -> Found:
             until = min([span.end, *following])
             if until - at > 2 * AT_ONCE:
                 yield at, f"the agent is heard for {until - at:.1f} s while its state is {state!r}"
-
-
-RULES = (
-    Rule(
-        "B",
-        "no_resume_of_a_silent_step",
-        _silent_resume,
-        ("false_interruption",),
-        needs=(Evidence.RESUMES,),
-    ),
-    Rule(
-        "E",
-        "no_dead_floor",
-        _stuck_playout,
-        ("speaking_limit",),
-        needs=(Evidence.REPLIES, Evidence.PLAYOUT),
-    ),
-    Rule(
-        "E",
-        "",
-        _dropped_reply,
-        ("run_requested",),
-        needs=(Evidence.REPLIES, Evidence.REQUESTS, Evidence.HANDOFFS),
-    ),
-    Rule("E", "", _never_closed, ("drain_limit",), needs=(Evidence.CLOSING,)),
-    Rule(
-        "E",
-        "",
-        _wrong_agent,
-        ("run_requested",),
-        needs=(Evidence.REPLIES, Evidence.CALLS, Evidence.RESULTS, Evidence.HANDOFFS),
-    ),
-    Rule("G", "", _record_out_of_order, ("reply",), needs=(Evidence.PLAYOUT, Evidence.MESSAGES)),
-    Rule("H", "the_agent_state_is_true", _wrong_state, ("agent_state",), needs=(Evidence.STATES,)),
-)

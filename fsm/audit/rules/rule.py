@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
-__all__ = ["AT_ONCE", "LONG", "AuditFinding", "Decision", "Found", "Rule"]
+__all__ = ["AT_ONCE", "LONG", "RULES", "AuditFinding", "Decision", "Found", "Rule", "rule"]
 
 AT_ONCE = 0.05
 """Two events within this many seconds count as simultaneous."""
@@ -19,6 +19,8 @@ LONG = 1.0
 
 Found = Iterator[tuple[float, str]]
 """The time in seconds, and what happened, in a sentence."""
+
+Look = Callable[[Facts], Found]
 
 
 @attrs.frozen
@@ -82,13 +84,29 @@ class Rule:
         needs: The evidence that it needs besides who speaks when.
     """
 
+    look: Look
     failure: str
     property: str
-    look: Callable[[Facts], Found]
-    asks: tuple[str, ...] = ()
-    needs: tuple[Evidence, ...] = ()
+    asks: tuple[str, ...]
+    needs: tuple[Evidence, ...]
 
     def findings(self, facts: Facts) -> Iterator[AuditFinding]:
         """The findings, in the order of the recording."""
         for at, what in self.look(facts):
             yield AuditFinding(at, self.failure, self.property, what)
+
+
+RULES: list[Rule] = []
+"""All rules; a module of rules adds its own."""
+
+
+def rule(
+    failure: str, property: str, *asks: str, needs: tuple[Evidence, ...]
+) -> Callable[[Look], Look]:
+    """Decorate a function that looks for a failure: it is added to the rules."""
+
+    def add(look: Look) -> Look:
+        RULES.append(Rule(look, failure, property, asks, needs))
+        return look
+
+    return add

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from turnfsm.fsm.audit.events import Evidence
-from turnfsm.fsm.audit.facts import Call, Facts, Span, Speech
+from turnfsm.fsm.audit.facts import Call, Facts, Speech
 
-from .rule import AT_ONCE, LONG, Found, Rule
+from .rule import AT_ONCE, LONG, Found, rule
 from .waiting import WaitingResults
 
-__all__ = ["RULES"]
+__all__: list[str] = []
 
 _DEAF = 4.0
 """Seconds after which a user would ask whether anybody is there."""
 
 
+@rule(
+    "A",
+    "no_speculation_while_a_tool_runs",
+    "preemptive_generation",
+    needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.REPLIES),
+)
 def _wasted_speculation(facts: Facts) -> Found:
     """The model was asked while a tool ran, its reply was not heard, and it was asked again."""
     for speech in facts.speeches:
@@ -31,6 +37,12 @@ def _wasted_speculation(facts: Facts) -> Found:
             )
 
 
+@rule(
+    "C",
+    "no_request_before_the_results",
+    "reply",
+    needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS),
+)
 def _request_without_result(facts: Facts) -> Found:
     """The model was asked between the end of a tool and its result."""
     for speech in facts.speeches:
@@ -50,6 +62,9 @@ def _request_without_result(facts: Facts) -> Found:
                 )
 
 
+@rule(
+    "C", "no_request_before_the_results", "newer_result", needs=(Evidence.REQUESTS, Evidence.CALLS)
+)
 def _request_at_the_end(facts: Facts) -> Found:
     """The user speaks while a tool runs, and the model is asked at the moment when the tool
     ends."""
@@ -71,6 +86,7 @@ def _request_at_the_end(facts: Facts) -> Found:
                 )
 
 
+@rule("C", "every_call_ends_once", "tool_limit", needs=(Evidence.CALLS, Evidence.CLOSE))
 def _endless_call(facts: Facts) -> Found:
     """A call that has not ended when the session is closed, or that ends twice."""
     closed = facts.recording.named("close")
@@ -88,6 +104,7 @@ def _endless_call(facts: Facts) -> Found:
                 yield event.t, "a tool call ends twice"
 
 
+@rule("C", "every_call_ends_once", "reply", needs=(Evidence.CALLS,))
 def _second_run(facts: Facts) -> Found:
     """A call that has ended begins again, with the same id."""
     ended: set[str] = set()
@@ -99,6 +116,13 @@ def _second_run(facts: Facts) -> Found:
             ended.add(id)
 
 
+@rule(
+    "D",
+    "an_interruption_settles",
+    "step_interrupted",
+    "speech_interrupted",
+    needs=(Evidence.INTERRUPTIONS, Evidence.REPLIES, Evidence.CALLS),
+)
 def _late_end(facts: Facts) -> Found:
     """An interrupted reply does not end because its tool runs, and delays the next reply."""
     for speech in facts.speeches:
@@ -126,6 +150,7 @@ def _is_of_later(facts: Facts, start: float, at: float) -> bool:
     return start > at and bool(created) and created[-1] > at - LONG
 
 
+@rule("D", "an_interruption_settles", "turn_committed", needs=(Evidence.CALLS,))
 def _deaf_agent(facts: Facts) -> Found:
     """The user speaks while a tool runs, and is answered only after the tool or after a timeout,
     and not by another call at once."""
@@ -136,8 +161,8 @@ def _deaf_agent(facts: Facts) -> Found:
         answer = min((span.start for span in facts.heard if span.start > user.end), default=None)
         if answer is None or not running or any(facts.heard_at(t) for t in (user.start, user.end)):
             continue
-        if not _may_have_spoken(facts, user):
-            continue
+        if facts.transcripts and not facts.transcribed(user, 2 * LONG):
+            continue  # a noise
         again = any(user.end < other.start < answer for other in facts.user)
         called = [call.started for call in facts.calls if user.end < call.started < answer]
         taken = any(call.runs_at(at) for at in called for call in running)
@@ -149,12 +174,7 @@ def _deaf_agent(facts: Facts) -> Found:
             )
 
 
-def _may_have_spoken(facts: Facts, user: Span) -> bool:
-    """Whether a transcript shows that it was no noise, or there are no transcripts at all."""
-    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
-    return not transcripts or any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
-
-
+@rule("D", "", "next_reply", needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS))
 def _result_not_said(facts: Facts) -> Found:
     """A result comes after its reply was interrupted, and the model is not asked with it."""
     results = WaitingResults()
@@ -164,13 +184,25 @@ def _result_not_said(facts: Facts) -> Found:
             yield waited.since, str(waited)
 
 
+@rule(
+    "D",
+    "",
+    "step_interrupted",
+    "speech_interrupted",
+    needs=(
+        Evidence.INTERRUPTIONS,
+        Evidence.REPLIES,
+        Evidence.CALLS,
+        Evidence.RESULTS,
+        Evidence.HANDOFFS,
+    ),
+)
 def _late_handoff(facts: Facts) -> Found:
     """A tool of an interrupted reply still hands the user over."""
     for event in facts.recording.named("function_tools_executed"):
-        calls = {str(call) for call in event.fields.get("calls") or ()}
         for call in facts.calls:
             owner = _owner(facts, call)
-            if call.id not in calls or owner is None or owner.interrupted_at is None:
+            if call.id not in event.calls() or owner is None or owner.interrupted_at is None:
                 continue
             if event.fields.get("handoff") and owner.interrupted_at < event.t - LONG:
                 yield (
@@ -180,6 +212,7 @@ def _late_handoff(facts: Facts) -> Found:
                 )
 
 
+@rule("D", "", "proceed", needs=(Evidence.REPLIES, Evidence.CALLS, Evidence.PLAYOUT))
 def _effect_after_interruption(facts: Facts) -> Found:
     """A tool that waits for playout continues when the user interrupts the playout."""
     for span in facts.heard:
@@ -199,6 +232,7 @@ def _effect_after_interruption(facts: Facts) -> Found:
                 )
 
 
+@rule("D", "", "turn_committed", needs=(Evidence.CALLS, Evidence.ARGUMENTS, Evidence.TRANSCRIPTS))
 def _corrected_effect(facts: Facts) -> Found:
     """The user corrects a call while it runs, and the model makes another one. Both are carried
     out."""
@@ -217,16 +251,16 @@ def _corrected_effect(facts: Facts) -> Found:
                 break
 
 
+@rule("D", "", "barge_in", "user_started_speaking", needs=(Evidence.CALLS, Evidence.TRANSCRIPTS))
 def _cancelled_by_a_sound(facts: Facts) -> Found:
     """A call is cancelled as soon as the user makes a sound, before it is known what they say."""
-    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
     for call in facts.calls:
         if call.status != "cancelled" or call.ended is None:
             continue
         for user in facts.user:
             if not user.start <= call.ended <= user.start + 2 * AT_ONCE:
                 continue
-            recognised = any(user.start <= t <= user.end + 2 * LONG for t in transcripts)
+            recognised = facts.transcribed(user, 2 * LONG)
             sound = "begins to speak" if recognised else "makes a sound without words"
             yield call.ended, f"the user {sound}, and {_named([call])} is cancelled at that moment"
 
@@ -248,87 +282,3 @@ def _before(call: Call, t: float) -> bool:
 
 def _named(calls: list[Call]) -> str:
     return "a tool" if len(calls) == 1 else f"{len(calls)} tools"
-
-
-_INTERRUPTED = ("step_interrupted", "speech_interrupted")
-
-RULES = (
-    Rule(
-        "A",
-        "no_speculation_while_a_tool_runs",
-        _wasted_speculation,
-        ("preemptive_generation",),
-        needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.REPLIES),
-    ),
-    Rule(
-        "C",
-        "no_request_before_the_results",
-        _request_without_result,
-        ("reply",),
-        needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS),
-    ),
-    Rule(
-        "C",
-        "no_request_before_the_results",
-        _request_at_the_end,
-        ("newer_result",),
-        needs=(Evidence.REQUESTS, Evidence.CALLS),
-    ),
-    Rule(
-        "C",
-        "every_call_ends_once",
-        _endless_call,
-        ("tool_limit",),
-        needs=(Evidence.CALLS, Evidence.CLOSE),
-    ),
-    Rule("C", "every_call_ends_once", _second_run, ("reply",), needs=(Evidence.CALLS,)),
-    Rule(
-        "D",
-        "an_interruption_settles",
-        _late_end,
-        _INTERRUPTED,
-        needs=(Evidence.INTERRUPTIONS, Evidence.REPLIES, Evidence.CALLS),
-    ),
-    Rule("D", "an_interruption_settles", _deaf_agent, ("turn_committed",), needs=(Evidence.CALLS,)),
-    Rule(
-        "D",
-        "",
-        _result_not_said,
-        ("next_reply",),
-        needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS),
-    ),
-    Rule(
-        "D",
-        "",
-        _cancelled_by_a_sound,
-        ("barge_in", "user_started_speaking"),
-        needs=(Evidence.CALLS, Evidence.TRANSCRIPTS),
-    ),
-    Rule(
-        "D",
-        "",
-        _late_handoff,
-        _INTERRUPTED,
-        needs=(
-            Evidence.INTERRUPTIONS,
-            Evidence.REPLIES,
-            Evidence.CALLS,
-            Evidence.RESULTS,
-            Evidence.HANDOFFS,
-        ),
-    ),
-    Rule(
-        "D",
-        "",
-        _corrected_effect,
-        ("turn_committed",),
-        needs=(Evidence.CALLS, Evidence.ARGUMENTS, Evidence.TRANSCRIPTS),
-    ),
-    Rule(
-        "D",
-        "",
-        _effect_after_interruption,
-        ("proceed",),
-        needs=(Evidence.REPLIES, Evidence.CALLS, Evidence.PLAYOUT),
-    ),
-)

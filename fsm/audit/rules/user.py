@@ -5,9 +5,9 @@ from __future__ import annotations
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
-from .rule import AT_ONCE, LONG, Found, Rule
+from .rule import AT_ONCE, LONG, Found, rule
 
-__all__ = ["RULES"]
+__all__: list[str] = []
 
 _UTTERANCE = 1.3
 """Seconds of speech that are hardly a noise."""
@@ -16,6 +16,12 @@ _SENTENCE = 3
 """Number of words that are hardly said twice by chance, unlike a single "yes"."""
 
 
+@rule(
+    "F",
+    "every_turn_is_accounted_for",
+    "turn_committed",
+    needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES),
+)
 def _lost_words(facts: Facts) -> Found:
     """A transcript of the user that is in no message."""
     messages = [
@@ -31,33 +37,34 @@ def _lost_words(facts: Facts) -> Found:
             yield event.t, sentence
 
 
+@rule("F", "every_turn_is_accounted_for", "turn_committed", needs=(Evidence.TRANSCRIPTS,))
 def _unheard_turn(facts: Facts) -> Found:
     """The user speaks while nothing is playing, and is not transcribed."""
-    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
+    first = min(facts.transcripts, default=facts.recording.end)
     for user in facts.user:
-        if user.open or user.end - user.start < _UTTERANCE or not transcripts:
+        if user.open or user.end - user.start < _UTTERANCE or first > user.start:
             continue
-        if transcripts[0] > user.start or any(facts.heard_at(t) for t in (user.start, user.end)):
+        if any(facts.heard_at(t) for t in (user.start, user.end)):
             continue
-        if not any(user.start <= t <= user.end + 2 * LONG for t in transcripts):
+        if not facts.transcribed(user, 2 * LONG):
             yield (
                 user.start,
                 f"the user speaks for {user.end - user.start:.1f} s, and nothing is transcribed",
             )
 
 
+@rule("N", "", "barge_in", needs=(Evidence.TRANSCRIPTS,))
 def _ended_by_a_sound(facts: Facts) -> Found:
     """What the agent says ends for good when the user makes a sound without words. Only a pipeline
     reports that it interrupts everything; elsewhere it may be the output that cannot pause."""
     cuts = [event.t for event in facts.recording.named("interruption")]
-    transcripts = [event.t for event in facts.recording.named("user_input_transcribed")]
     for user in facts.user:
         heard = facts.heard_at(user.start)
-        if user.open or heard is None or not heard.interrupted or not transcripts:
+        if user.open or heard is None or not heard.interrupted or not facts.transcripts:
             continue
         cut = any(user.start <= t <= user.start + 2 * AT_ONCE for t in cuts)
         known = facts.recording.end > user.end + 2 * LONG
-        if cut and known and not any(user.start <= t <= user.end + 2 * LONG for t in transcripts):
+        if cut and known and not facts.transcribed(user, 2 * LONG):
             yield (
                 user.start,
                 f"the user makes a sound without words, and the agent falls silent for good, "
@@ -65,6 +72,7 @@ def _ended_by_a_sound(facts: Facts) -> Found:
             )
 
 
+@rule("A", "one_reply_to_a_turn", "turn_committed", needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES))
 def _answered_twice(facts: Facts) -> Found:
     """The same text is in two messages, and the agent speaks after each."""
     heard = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
@@ -82,52 +90,27 @@ def _answered_twice(facts: Facts) -> Found:
         stood.setdefault(words, event.t)
 
 
+@rule(
+    "",
+    "no_playout_over_the_user",
+    "start_playout",
+    needs=(Evidence.INTERRUPTIBLE, Evidence.REPLIES, Evidence.TRANSCRIPTS),
+)
 def _playout_over_the_user(facts: Facts) -> Found:
     """Interruptible playout starts while the user speaks, and the user continues."""
-    transcripts = facts.recording.named("user_input_transcribed")
     for user in facts.user:
         for span in facts.heard:
             if not user.start + LONG / 2 <= span.start <= user.end - LONG:
                 continue
             speeches = [s for s in facts.speeches if s.created <= span.start]
             under_way = [s for s in speeches if s.done is None or s.done > span.start]
-            transcribed = any(user.start <= event.t <= user.end + LONG for event in transcripts)
-            if transcribed and under_way and all(speech.interruptible for speech in under_way):
+            if (
+                facts.transcribed(user, LONG)
+                and under_way
+                and all(speech.interruptible for speech in under_way)
+            ):
                 yield (
                     span.start,
                     f"the agent begins to speak while the user does, who goes on for "
                     f"{user.end - span.start:.1f} s",
                 )
-
-
-RULES = (
-    Rule(
-        "F",
-        "every_turn_is_accounted_for",
-        _lost_words,
-        ("turn_committed",),
-        needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES),
-    ),
-    Rule(
-        "F",
-        "every_turn_is_accounted_for",
-        _unheard_turn,
-        ("turn_committed",),
-        needs=(Evidence.TRANSCRIPTS,),
-    ),
-    Rule("N", "", _ended_by_a_sound, ("barge_in",), needs=(Evidence.TRANSCRIPTS,)),
-    Rule(
-        "A",
-        "one_reply_to_a_turn",
-        _answered_twice,
-        ("turn_committed",),
-        needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES),
-    ),
-    Rule(
-        "",
-        "no_playout_over_the_user",
-        _playout_over_the_user,
-        ("start_playout",),
-        needs=(Evidence.INTERRUPTIBLE, Evidence.REPLIES, Evidence.TRANSCRIPTS),
-    ),
-)

@@ -137,7 +137,7 @@ class WaitingResults:
             case "tool_execution_updated" if event.text("update") == "ended":
                 self._result(event, call)
             case "function_tools_executed" if not event.fields.get("reply"):
-                for done in map(str, event.fields.get("calls") or ()):
+                for done in event.calls():
                     if not self.interrupted(done):
                         self._waiting.pop(done, None)
 
