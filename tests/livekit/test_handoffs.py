@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from both import conversation, conversation_is_given
 from livekit.agents import Agent, AgentSession, RunContext, function_tool, llm
-from needed_arriving import Desk, Porter, a_kept_turn, desk_stage
 from realtime_stage import realtime
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
@@ -23,6 +23,66 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     Stage,
 )
+
+
+class Desk(Agent):
+    """Books, hands over, and greets if it takes over."""
+
+    def __init__(self, booked: list[str], given: dict[str, Any] | None = None) -> None:
+        super().__init__(instructions="Help.", **(given or {}))
+        self._booked, self._greets = booked, given is not None
+
+    async def on_enter(self) -> None:
+        if self._greets:
+            self.session.say("Welcome to the desk.")
+
+    @function_tool
+    async def book(self, context: RunContext) -> str:
+        """Book."""
+        await asyncio.sleep(6.0)
+        self._booked.append("booked")
+        return "booked"
+
+    @function_tool
+    async def transfer(self, context: RunContext) -> tuple[Agent, str]:
+        """Hand over."""
+        await asyncio.sleep(1.0)
+        return Desk(self._booked, conversation(context.session)), "transferred"
+
+
+class Porter(Agent):
+    """Takes the conversation over, and has no tools."""
+
+    def __init__(self, booked: list[str], given: dict[str, Any]) -> None:
+        super().__init__(instructions="Help.", **given)
+
+
+def desk_stage(user: ScriptedUser, booked: list[str], *, by_tool: bool = False) -> Stage:
+    """A conversation at the desk; `by_tool` hands over with the booking."""
+    calls = [Call("book"), Call("transfer")] if by_tool else [Call("book")]
+    model = ScriptedLLM(
+        {"book a table": Reply("One moment.", calls=calls), "how long": "An hour."},
+        {"book": "It is booked.", "transfer": "It is booked."},
+    )
+    return Stage(TurnSession, user=user, llm=model, agent=lambda: Desk(booked))
+
+
+def a_kept_turn(
+    booked: list[str],
+    *,
+    by_tool: bool = False,
+    make: Callable[[list[str], dict[str, Any]], Agent] = Desk,
+) -> Outcome:
+    """The user speaks while the handoff waits for a call, or for what is said about it."""
+    speaks = 9.2 if by_tool else 4.5
+    user = ScriptedUser().says("book a table", at=1.0).says("how long", at=speaks, stt_delay=0.05)
+    stage = desk_stage(user, booked, by_tool=by_tool)
+    if not by_tool:
+        stage.at(
+            3.8,
+            lambda s: s.session.update_agent(make(booked, conversation(s.session))),
+        )
+    return stage.run(35.0)
 
 
 @pytest.mark.parametrize("by_tool", [False, True])
