@@ -12,7 +12,7 @@ from turnfsm.runtime.livekit.overrides.producing import LIVEKIT_TELLS
 FOUND = {
     "S1": "before that turn is committed, while look_up runs",
     "S1b": "the tool's result is never spoken",
-    "S12": "the answer 'It rains in Rome.' is never heard",
+    "S12": "is never heard after a 0.3 s 'mm'",
     "S2.3": "the table was booked at 5.70 s",
     "S2.5": "does not show what the user heard",
     "S2r.1": "answered at 8.90 s, 3.7 s later",

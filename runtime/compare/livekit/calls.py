@@ -20,7 +20,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import late, wrong_contexts
+from .checks import contexts_complete, hears, logs_no_error
 
 __all__ = ["CALLS"]
 
@@ -71,7 +71,7 @@ def _ends(outcome: Outcome) -> list[str]:
 
 
 def _verdict_hangs(outcome: Outcome) -> list[str]:
-    problems = late(outcome, CONFIRMED, 16.0, 15.2, "the user's words end")
+    problems = hears(outcome, CONFIRMED, 16.0, 15.2, "the user's words end")
     if outcome.state_at(13.9) == "thinking":
         problems.append(f"a tool hangs, and {LIMIT:g} s after its limit the agent still 'thinks'")
     if outcome.closed_in > 30.0:
@@ -80,7 +80,9 @@ def _verdict_hangs(outcome: Outcome) -> list[str]:
 
 
 def _verdict_ended(outcome: Outcome) -> list[str]:
-    problems = late(outcome, AFTER, 3.5, 2.4, "the question is committed") + wrong_contexts(outcome)
+    problems = hears(outcome, AFTER, 3.5, 2.4, "the question is committed") + contexts_complete(
+        outcome
+    )
     outputs = [line for line in outcome.context if line.startswith("output")]
     if len(outputs) != 1:
         problems.append(f"the conversation holds {outputs} as the call's output")
@@ -106,9 +108,9 @@ def _cancelled_before(session_class: type[AgentSession[Any]]) -> Stage:
 
 def _verdict_cancelled_before(outcome: Outcome) -> list[str]:
     return (
-        wrong_contexts(outcome)
+        contexts_complete(outcome)
         + _ends(outcome)
-        + late(outcome, CONFIRMED, 4.0, 2.4, "the interruption")
+        + hears(outcome, CONFIRMED, 4.0, 2.4, "the interruption")
     )
 
 
@@ -123,45 +125,12 @@ def _ends_after_close(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_after_close(outcome: Outcome) -> list[str]:
-    problems = [f"logged at {t:.2f} s: {e}" for t, e in outcome.errors] + _ends(outcome)
+    problems = logs_no_error(outcome) + _ends(outcome)
     calls = [item for item in outcome.history.items if item.type == "function_call"]
     outputs = [item for item in outcome.history.items if item.type == "function_call_output"]
     if len(calls) != len(outputs):
         problems.append(f"the history ends with {len(calls)} call(s), {len(outputs)} output(s)")
     return problems
-
-
-def _parallel(session_class: type[AgentSession[Any]]) -> Stage:
-    @function_tool
-    async def quick() -> str:
-        """Look at the menu."""
-        await asyncio.sleep(1.0)
-        return "the menu is pasta"
-
-    @function_tool
-    async def slow() -> str:
-        """Look at the cellar."""
-        await asyncio.sleep(9.0)
-        return "the wine is red"
-
-    calls = (Call("quick"), Call("slow"))
-    model = ScriptedLLM(
-        {"menu": Reply(calls=calls), "hurry": "There is pasta."}, {"slow": "And red wine."}
-    )
-    user = ScriptedUser().says("read me the menu", at=1.0).says("hurry up please", at=5.0)
-    return Stage(session_class, user=user, llm=model, tools=[quick, slow])
-
-
-def _verdict_parallel(outcome: Outcome) -> list[str]:
-    problems = wrong_contexts(outcome)
-    asked = [request for request in outcome.requests if "hurry" in request.prompt]
-    for request in asked[-1:]:
-        if not any("the menu is pasta" in line for line in request.context):
-            problems.append(
-                f"`quick` had ended at 3.5 s, and the request at {request.at:.2f} s does not show "
-                "its result"
-            )
-    return problems + late(outcome, "There is pasta.", 7.5, 5.9, "the user's words end")
 
 
 CALLS: Conversations = {
@@ -170,5 +139,4 @@ CALLS: Conversations = {
     "D3": (partial(_stage, body=object), _verdict_ended),
     "D4": (_cancelled_before, _verdict_cancelled_before),
     "D5": (_ends_after_close, _verdict_after_close),
-    "D6": (_parallel, _verdict_parallel),
 }

@@ -21,7 +21,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import wrong_contexts
+from .checks import contexts_complete
 
 __all__ = ["CORRECTIONS"]
 
@@ -64,7 +64,7 @@ def _verdict(outcome: Outcome) -> list[str]:
         for event in outcome.events
         if event.what.startswith(EFFECT)
     ]
-    problems = wrong_contexts(outcome)
+    problems = contexts_complete(outcome)
     if len(booked) != 1:
         when = ", ".join(f"{day} at {at:.2f} s" for at, day in booked)
         problems.append(f"book has its effect {len(booked)} times: {when}")

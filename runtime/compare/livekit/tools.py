@@ -24,7 +24,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import wrong_contexts, wrong_request
+from .checks import contexts_complete, wrong_request
 
 __all__ = ["TOOLS"]
 
@@ -116,7 +116,7 @@ def _interrupting(stage: Stage, at: float, awaited: bool) -> Stage:
 
 def _verdict(asked_at: float) -> Callable[[Outcome], list[str]]:
     def verdict(outcome: Outcome) -> list[str]:
-        problems = _twice(outcome) + wrong_contexts(outcome)
+        problems = _twice(outcome) + contexts_complete(outcome)
         for request in outcome.requests:
             problems += (
                 _unseen(outcome, request) + _unheard(outcome, request) + wrong_request(request)

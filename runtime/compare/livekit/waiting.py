@@ -21,7 +21,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 from turnfsm.runtime.testing.livekit.tasks import complete
 
-from .checks import late
+from .checks import hears, logs_no_error
 
 __all__ = ["WAITING"]
 
@@ -102,12 +102,12 @@ def _waited(outcome: Outcome) -> list[str]:
 
 
 def _verdict_preamble(outcome: Outcome) -> list[str]:
-    return _effect(outcome) + late(outcome, JOKE, 5.8 + REPLY, 5.3, "the user's words end")
+    return _effect(outcome) + hears(outcome, JOKE, 5.8 + REPLY, 5.3, "the user's words end")
 
 
 def _verdict_interrupt(outcome: Outcome) -> list[str]:
     asked = outcome.marks["interrupt"]
-    return _waited(outcome) + late(outcome, JOKE, asked + REPLY, asked, "the interruption")
+    return _waited(outcome) + hears(outcome, JOKE, asked + REPLY, asked, "the interruption")
 
 
 def _verdict_both(outcome: Outcome) -> list[str]:
@@ -115,8 +115,8 @@ def _verdict_both(outcome: Outcome) -> list[str]:
 
 
 def _verdict_turn(outcome: Outcome) -> list[str]:
-    problems = late(outcome, JOKE, 7.3 + REPLY, 6.8, "the user's words end")
-    return problems + [f"at {t:.2f} s an error is logged: {e}" for t, e in outcome.errors]
+    problems = hears(outcome, JOKE, 7.3 + REPLY, 6.8, "the user's words end")
+    return problems + logs_no_error(outcome)
 
 
 class _Confirm(AgentTask[None]):
@@ -151,7 +151,7 @@ def _s5_task(session_class: type[AgentSession[Any]]) -> Stage:
 
 def _verdict_task(outcome: Outcome) -> list[str]:
     opened = outcome.marks.get("task opened", 4.2)
-    return late(outcome, "Are you sure?", opened + 0.75, opened, "the task is opened")
+    return hears(outcome, "Are you sure?", opened + 0.75, opened, "the task is opened")
 
 
 def _s5c(session_class: type[AgentSession[Any]]) -> Stage:
