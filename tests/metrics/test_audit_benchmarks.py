@@ -113,7 +113,7 @@ def test_what_a_record_of_eva_lacks_is_not_judged(record: Path) -> None:
     audit = audit_file(record)
     assert audit.ok
     assert "when each tool began and ended (C, D)" in audit.unjudged
-    assert "when each transcript came (A, F)" in audit.unjudged
+    assert "when each transcript came (A, F, N)" in audit.unjudged
 
 
 def test_a_record_that_failed_is_an_outage(record: Path) -> None:
