@@ -1,12 +1,26 @@
-"""Writes the output of a command."""
+"""Finds the input of a command, and writes its output."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from turnfsm.runtime.cli._streams import printable
 
-__all__ = ["write_file", "write_text"]
+__all__ = ["begun", "write_file", "write_text"]
+
+logger = logging.getLogger("turnfsm")
+
+
+def begun(paths: Sequence[Path]) -> list[Path]:
+    """Leave out the empty ones of several files: their sessions have never started."""
+    empty = [path for path in paths if path.is_file() and not path.stat().st_size]
+    if len(empty) == len(paths):
+        return [*paths]
+    for path in empty:
+        logger.warning("%s: empty, as its session has not started; left out", path)
+    return [path for path in paths if path not in empty]
 
 
 def write_text(text: str, output: Path | None) -> None:

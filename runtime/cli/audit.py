@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_text
+from turnfsm.runtime.cli._files import begun, write_text
 from turnfsm.runtime.cli._options import Output
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def audit(
         format = "html" if page else "text"
     gate = Gate.of(fail_on or ())
     governed = None if flow is None else load_flow(flow)
-    found = [(file, audit_file(file, governed)) for file in files]
+    found = [(file, audit_file(file, governed)) for file in begun(files)]
     named = [(str(file), judged) for file, judged in found]
     match format:
         case "json":
@@ -76,14 +76,15 @@ def audit(
         case "html":
             written = audits_as_html(named)
         case "text":
-            parts = [_text(file, judged) for file, judged in found]
-            parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
+            several = len(found) > 1
+            parts = [_text(file, judged, several) for file, judged in found]
+            parts += _summary([judged for _, judged in found]) if several else []
             written = "\n".join(parts)
     write_text(f"{written}\n", output)
     raise typer.Exit(any(gate.failed_by(judged) for _, judged in found))
 
 
-def _text(file: Path, judged: Audit) -> str:
+def _text(file: Path, judged: Audit, several: bool) -> str:
     count = len(judged.findings) + len(judged.broken)
     lines = [f"{file} ({judged.of}): {count} finding{'s' * (count != 1)}"]
     lines += [line for finding in judged.findings for line in finding.lines()]
@@ -93,15 +94,18 @@ def _text(file: Path, judged: Audit) -> str:
     if judged.findings:
         lines.append(f"first divergence at {judged.findings[0].at:.2f} s")
     lines += map(str, judged.silences)
-    if judged.unjudged:
-        missing = "; ".join(judged.unjudged)
-        lines.append(f"not judged, or in part, as the file does not say {missing}")
+    if judged.unjudged and not several:
+        lines.append(_unjudged(judged, "the file does"))
     if rates := _rates(judged.panel):
         lines.append(f"panel: {rates}")
     if judged.scores:
         theirs = [f"{name} {value:.2f}" for name, value in judged.scores.items()]
         lines.append(f"scores of {judged.of}: " + ", ".join(theirs))
     return "\n".join(lines)
+
+
+def _unjudged(judged: Audit, who: str) -> str:
+    return f"not judged, or in part, as {who} not say " + "; ".join(judged.unjudged)
 
 
 def _rates(panel: Panel) -> str:
@@ -130,7 +134,8 @@ def _summary(audits: list[Audit]) -> list[str]:
         lines.append(f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}")
     if rates := _rates(panel(judged.ticks for judged in audits)):
         lines.append(f"panel of all: {rates}")
-    return lines
+    formats = {judged.unjudged: judged for judged in audits if judged.unjudged}
+    return [*lines, *(_unjudged(judged, f"a {judged.of} does") for judged in formats.values())]
 
 
 def _plain(file: Path, judged: Audit) -> dict[str, object]:

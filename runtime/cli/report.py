@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from turnfsm.runtime.cli._files import write_text
+from turnfsm.runtime.cli._files import begun, write_text
 from turnfsm.runtime.cli._options import Output
 
 __all__ = ["report"]
@@ -36,7 +36,7 @@ def report(
     from turnfsm.fsm.metrics.report import report as write
 
     measured, groups = [], defaultdict(list)
-    for path in journals:
+    for path in begun(journals):
         journal = read_journal(path)
         measured.append(measure(journal, silence=silence))
         for note in journal.notes:

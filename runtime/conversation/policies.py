@@ -202,7 +202,7 @@ def check_names(flow: Flow, known: Collection[str]) -> None:
         message, remedy = f"no agent has the tool {quoted(tool)}", f"did you mean {quoted(meant)}?"
         asked = tool in confirm and meant not in confirm and not confirm[tool].later
         if asked and closest(tool, known, alike=_ONE_LETTER):
-            message += ", so it runs without a question"
+            message += f", so {quoted(meant)} would run without a question"
             remedy += f" If a later agent has {quoted(tool)}, write 'later: true' below it"
             at = _at(flow, ("tools", "confirm", tool), message, remedy, "tool")
             raise FlowError(at.render(), [at])

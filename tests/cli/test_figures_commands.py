@@ -47,6 +47,18 @@ def test_report_puts_journals_together(journal: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("2 conversations, ")
 
 
+@pytest.mark.parametrize("command", ["report", "audit"])
+def test_one_of_several_files_may_be_empty(
+    command: str, journal: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as the journal of a session that was made and has never started."""
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert run(command, str(empty), str(journal)) == run(command, str(journal))
+    assert f"{empty}: empty, as its session has not started; left out" in caplog.text
+    assert run(command, str(empty)) == 2
+
+
 def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of every silence, or of one moment."""
     assert run("why", str(journal)) == 0
