@@ -29,7 +29,6 @@ class Sayings:
         self._times: Counter[str] = Counter()
         self._texts: dict[str, Speech] = {}
         self._done: dict[str, str] = {}
-        self._tasks: dict[str, asyncio.Future[None]] = {}
         self._begun: dict[str, Speech] = {}
         self._silent: set[str] = set()
         self._yielded: Speech | None = None
@@ -41,7 +40,7 @@ class Sayings:
 
         Returns:
             The task of an action that has an owner. If it is cancelled before the text is heard,
-            the text is not said. It ends when the text was heard to its end.
+            the text is not said.
         """
         if (agent := self._session.activity) is None or not self.can_say:
             return None
@@ -49,11 +48,9 @@ class Sayings:
         self._times[name] += 1
         speech = agent.speak(text, interruptible=action.interruptible, sound=sound)
         self._texts[speech.id] = speech
-        if action.owner != "session":
-            return self._owned(speech)
         if action.done:
             self._done[speech.id] = action.done
-        return None
+        return None if action.owner == "session" else self._unless_over(speech)
 
     @property
     def can_say(self) -> bool:
@@ -100,23 +97,27 @@ class Sayings:
         if self.has_yielded(speech):
             self._yielded = None
 
-    def over(self, speech: Speech, *, failed: bool) -> str | None:
-        """A speech has ended. Returns its action's `done` trigger, if it was played to the end."""
+    def over(self, speech: Speech, *, failed: bool) -> None:
+        """A speech has ended."""
         self._texts.pop(speech.id, None)
-        done, task = self._done.pop(speech.id, None), self._tasks.pop(speech.id, None)
+        if failed or speech.interrupted:
+            self._done.pop(speech.id, None)
         self.response_over(speech)
         self.has_come(speech)
-        if failed or speech.interrupted:
-            return None
-        if task is not None and not task.done():
-            task.set_result(None)
-        return done
 
-    def _owned(self, speech: Speech) -> asyncio.Future[None]:
-        task = self._tasks[speech.id] = asyncio.get_running_loop().create_future()
+    def done(self, speech: Speech) -> str | None:
+        """The `done` trigger to post: the text was played to the end, and has released the floor.
+        At most once."""
+        if speech.id in self._texts or self._floor.holds(speech):
+            return None
+        return self._done.pop(speech.id, None)
+
+    def _unless_over(self, speech: Speech) -> asyncio.Future[None]:
+        """The task of a text, which only its owner ends."""
+        task: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def ended(task: asyncio.Future[None]) -> None:
-            if task.cancelled() and not (self._floor.plays(speech) or speech.finished):
+            if not (self._floor.plays(speech) or speech.finished):
                 speech.stop("programmatic", force=True)
 
         task.add_done_callback(ended)

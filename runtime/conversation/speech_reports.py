@@ -111,7 +111,7 @@ class SpeechReports:
 
     def finished(self, speech: Speech, *, failed: bool = False) -> None:
         """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
-        waited for it, or the `done` trigger of its action.
+        waited for it, or, unless it still holds the floor, the `done` trigger of its action.
 
         Args:
             failed: An error has ended it.
@@ -119,11 +119,10 @@ class SpeechReports:
         core = self._core
         core.speeches.left(speech)
         core.floor.over(speech)
-        done = core.host.sayings.over(speech, failed=failed)
+        core.host.sayings.over(speech, failed=failed)
         core.replies.over(speech, failed=failed)
         core.ledger.close_turn(speech.id)
-        if done is not None:
-            core.post(done)
+        self._text_done(speech)
         asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)
 
     # -- the floor
@@ -168,7 +167,8 @@ class SpeechReports:
             self._core.host.output_known(step)
 
     def floor_released(self, speech: Speech) -> None:
-        """The step of this speech returns the floor. Posts `step_finished`."""
+        """The step of this speech returns the floor. Posts `step_finished`, and the `done` trigger
+        of its action if it has ended."""
         core = self._core
         step = core.floor.leave(speech)
         if step is not None and core.host.sayings.has_yielded(speech):
@@ -179,8 +179,13 @@ class SpeechReports:
         if step is not None:
             core.progress.end()
             core.post("step_finished", step.id)
+            self._text_done(speech)
         if core.tools.released_with(speech):
             speech.end()
+
+    def _text_done(self, speech: Speech) -> None:
+        if (done := self._core.host.sayings.done(speech)) is not None:
+            self._core.post(done)
 
     def overlap_judged(self, step: str, *, interrupts: bool) -> None:
         """A detector has judged the audio of a user who speaks over this step. Posts
