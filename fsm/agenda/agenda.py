@@ -280,7 +280,9 @@ class Agenda:
             if o.by == entry.reply:
                 has_it = o.made_by != entry.reply or o.id in entry.shown
                 return attrs.evolve(o, requested=o.ready and has_it)
-            delivers = o.id in others if o.kind == "result" else passed
+            # whatever it was requested for, its model may answer a message that no reply starts for
+            answers = passed or (o.waits and o.id in entry.unanswered)
+            delivers = o.id in others if o.kind == "result" else answers
             # the framework's own reply claims it, instead of the reply that has made the call
             free = o.due or (o.background and o.ready and not o.requested and entry.named)
             if not (free and delivers):

@@ -61,6 +61,17 @@ def test_an_utterance_is_asked_again_if_its_superseded_reply_makes_a_call_at_the
     assert states(fold(*made, ReplyEnded("r", "result"))) == {"u": "open", "c": "open"}
 
 
+@pytest.mark.parametrize("results", [(), ("c",)])
+def test_a_reply_claims_what_was_stopped_if_its_request_shows_it(results: tuple[str, ...]) -> None:
+    """Its model may answer it, so no other reply does so at the same time."""
+    made = *ASKED, ReplyEnded("r", "application"), CallMade("c", "gone"), ResultReady("c")
+    asked = ReplyAsked("s", instructed=True), ReplyAsked("s", results=results)
+    request = RequestSent("s", ["c"], results, answers=False, unanswered=["u"])
+    agenda = fold(*made, *asked, request)
+    assert states(agenda)["u"] == "claimed"
+    assert agenda.may_call_for_utterance("s")
+
+
 def test_a_result_is_delivered_when_the_reply_that_was_to_deliver_it_was_heard() -> None:
     made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
     assert states(fold(*made, ReplyHeard("r"))) == {}

@@ -201,6 +201,13 @@ MENDED = {
         switches=frozenset({"noise", "silence", "not_heard"}),
         keys=Keys(silence=(3.0,), not_heard=True),
     ),
+    "a reply is requested while the one that delivers a result may answer what was stopped": Script(
+        "",
+        (ASKED, Sound(4.0, 0.6, 2, calls=(2,), answer=3, ttft=0.6)),
+        {1: Job(3.9), 2: Job(2.0)},
+        moves=(Move(5.35, "interrupt"), Move(5.8, "ask")),
+        switches=frozenset({"barge_in", "application"}),
+    ),
 }
 
 
