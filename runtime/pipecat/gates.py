@@ -119,7 +119,8 @@ class RequestGate(Gate):
 
 class ModelGate(Gate):
     """Right after the model: reports its output, and holds back `TTSSpeakFrame`s until they get the
-    floor.
+    floor. It has no queue if it need not wait: what the application gives to the TTS itself then
+    comes behind what the model has said before, as without a governor.
 
     Args:
         waits: The flow may let a filler go before a reply whose model is slow. So the beginning of
@@ -127,7 +128,7 @@ class ModelGate(Gate):
     """
 
     def __init__(self, agent: PipecatAgent, waits: bool) -> None:
-        super().__init__(name="turnfsm.model")
+        super().__init__(name="turnfsm.model", enable_direct_mode=not waits)
         self._agent, self._waits = agent, waits
         self._step, self._calls = "", 0
         self._begins: tuple[Reply, f.Frame] | None = None

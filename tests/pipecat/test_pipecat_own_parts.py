@@ -20,8 +20,9 @@ from pipecat.turns.user_mute import (
 )
 from pipecat_stage import Stage
 
+from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.conversation.waits import TurnWaitsLong
-from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 LONG = "One two three four five six seven eight nine ten."
 INTERRUPTED = "One two three four five six You said wait."
@@ -155,3 +156,29 @@ def test_an_output_that_pipecat_gives_up_leaves_the_flow_listening() -> None:
     assert {one.cause for one in stage.reports if isinstance(one, TurnWaitsLong)} == {"output"}
     assert stage.states[-1] == "listening"
     assert stage.user_turns == {"replied": 1}
+
+
+@pytest.mark.parametrize("governor", [TurnGovernor, None])
+def test_a_filler_that_is_given_to_the_tts_follows_the_preamble(
+    governor: type[TurnGovernor] | None,
+) -> None:
+    """Pipecat's own pattern for a tool that takes a while."""
+
+    def around(parts: list[Any]) -> list[Any]:
+        async def fill(*_: Any) -> None:
+            await parts[3].queue_frame(f.TTSSpeakFrame("One moment."))
+
+        parts[2].add_event_handler("on_function_calls_started", fill)
+        return parts
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "booked"):
+            return Says("It is booked.")
+        return Says("I book it.", (("book", {}),))
+
+    async def script(stage: Stage) -> None:
+        await stage.says("book")
+
+    stage = Stage(model, {"book": Tool(4.0, "booked")}, governor=governor, around=around)
+    stage.play(script)
+    assert stage.heard == "I book it. One moment. It is booked."
