@@ -3,7 +3,7 @@
 from flow_text import parsed
 from proved import codes, turn_with
 
-from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm import load_flow
 
 DICTATING = """\
 flow: mine
@@ -32,14 +32,6 @@ def test_an_added_state_publishes_listening_unless_it_says_otherwise() -> None:
     assert flow.states["dictating"].agent_state == "listening"
     flow = parsed(DICTATING % "thinking", "mine.yaml")
     assert flow.states["dictating"].agent_state == "thinking"
-
-
-def test_a_misspelt_agent_state_is_an_error() -> None:
-    """With its place and the one that was meant."""
-    flow, (finding,) = parse_flow(DICTATING % "thinkin", "mine.yaml")
-    assert flow is None
-    assert (finding.line, finding.column) == (4, 52)
-    assert finding.remedy == "did you mean 'thinking'?"
 
 
 def test_a_state_in_which_audio_is_heard_publishes_speaking() -> None:

@@ -140,34 +140,6 @@ def test_a_bound_that_does_not_hold_is_an_error_at_its_place(
     assert finding.remedy == f"{remedy}, or change the bound"
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "place", "remedy"),
-    [
-        (
-            f"{HEAD}bounds: {{after_nois: 8}}\n",
-            "unknown-bound",
-            "3:10",
-            "did you mean 'after_noise'",
-        ),
-        (f"{HEAD}bounds: {{after_noise: 0}}\n", "range", "3:23", "write seconds above 0"),
-        (
-            "flow: x\ninitial: a\nbounds: {after_noise: 1}\nstates: {a: {}}\n",
-            "contradiction",
-            "3:1",
-            "write 'kind: turn'",
-        ),
-    ],
-)
-def test_a_wrong_bound_is_reported_with_its_place(
-    text: str, code: str, place: str, remedy: str
-) -> None:
-    """Line, column and remedy, as for everything in a flow."""
-    _, findings = parse_flow(text, "mine.yaml")
-    (finding,) = (f for f in findings if f.severity == "error")
-    assert (finding.code, finding.place) == (code, f"mine.yaml:{place}")
-    assert remedy in finding.remedy
-
-
 def test_the_report_compares_with_the_base(tmp_path: Path) -> None:
     """As text and as JSON: the times of this flow, and those of the base where they differ."""
     report = _checked(tmp_path, "timers: {false_interruption: 2.4}\n")

@@ -159,26 +159,3 @@ def test_it_is_proved_together_with_the_other_sections(text: str, base: str) -> 
     report = check_flow(flow)
     assert report.findings == ()
     assert detail(report) == "at most 4 s (quiet 4)"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (f"properties: {{{NAME}: 0}}\n", "3:38 range: bound 'no_silence_longer_than' is 0 s"),
-        (f"properties: {{{NAME}: soon}}\n", "3:38 type: expected a number"),
-        ("never_silent: {after: 4, say: Hm.}\n", "3:1 missing-key: missing key 'give_up'"),
-        ("never_silent: {after: 4, say: Hm., sorry: No.}\n", "3:36 unknown-key: unknown key"),
-        ("never_silent: {after: 0, say: Hm., give_up: No.}\n", "3:23 range: "),
-    ],
-)
-def test_what_is_wrong_is_said_at_its_line(text: str, expected: str) -> None:
-    _, findings = parse_flow(HEAD + text, "mine.yaml")
-    finding = findings[0]
-    said = f"{finding.line}:{finding.column} {finding.code}: {finding.message}"
-    assert said.startswith(expected)
-
-
-def test_only_a_turn_has_it() -> None:
-    text = f"flow: x\ninitial: a\nproperties: {{{NAME}: 4}}\nstates: {{a: {{}}}}\n"
-    _, findings = parse_flow(text, "x.yaml")
-    assert [(f.code, f.line) for f in findings] == [("contradiction", 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flow_text import parsed
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
 
 HEAD = "flow: mine\nextends: turn\n"
@@ -20,12 +20,6 @@ PROVED = (
 
 def flow_of(text: str = WRITTEN) -> Flow:
     return parsed(HEAD + text, "mine.yaml")
-
-
-def said(text: str) -> list[str]:
-    """Each finding, with its place and its remedy."""
-    findings = parse_flow(HEAD + text, "mine.yaml")[1]
-    return [f"{f.line}:{f.column} {f.code}: {f.message}; {f.remedy}" for f in findings]
 
 
 def test_it_is_short_for_two_timers_a_fact_and_actions() -> None:
@@ -70,20 +64,3 @@ def test_a_flow_that_says_one_during_a_step_is_refuted() -> None:
     broken = {finding.code for finding in report.findings}
     assert not report.ok
     assert PROVED[0] in broken, report.findings
-
-
-@pytest.mark.parametrize(
-    ("section", "found"),
-    [
-        ("{after: 4}", "3:1 missing-key: a backchannel says nothing"),
-        ("{say: Mhm., in: speaking}", "3:31 unknown-state: no backchannel is said in 'speaking'"),
-        ("{say: Mhm., gap: 1}", "3:27 unknown-key: unknown key 'gap' in the backchannels"),
-        ("{say: Mhm., audio: mhm.wav}", "3:27 contradiction: "),
-        ("{audio: nothing.wav}", "3:23 audio: 'nothing.wav' cannot be played"),
-        ("{say: Mhm., after: soon}", "3:34 type: expected a number"),
-    ],
-)
-def test_what_is_wrong_is_said_at_its_place(section: str, found: str) -> None:
-    assert any(one.startswith(found) for one in said(f"backchannels: {section}\n")), said(
-        f"backchannels: {section}\n"
-    )

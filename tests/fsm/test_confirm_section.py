@@ -8,7 +8,7 @@ import attrs
 import pytest
 from flow_text import parsed
 
-from turnfsm.fsm import Flow, load_flow, parse_flow
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.flow import Transition
 
@@ -142,60 +142,3 @@ def test_a_call_that_runs_at_once_breaks_the_proof_of_a_call() -> None:
     states = {**flow.states, "called": attrs.evolve(called, on=on)}
     report = check_flow(attrs.evolve(flow, states=states))
     assert "no_tool_runs_before_the_yes" in {finding.code for finding in report.findings}
-
-
-@pytest.mark.parametrize(
-    ("confirm", "expected"),
-    [
-        (
-            "{}",
-            "5:5 missing-key: missing key 'say'; add 'say: ...': The question",
-        ),
-        ("Shall I?", "5:15 type: expected a mapping, got text 'Shall I?'; write {say: Shall I?}"),
-        (
-            "{ask: Shall I?}",
-            "5:16 unknown-key: unknown key 'ask' in the confirmation; did you mean 'say'?",
-        ),
-        (
-            "{say: Shall I?, timeout: 9}",
-            "5:31 unknown-key: unknown key 'timeout' in the confirmation; write "
-            "'timers: {confirm_wait: SECONDS}'",
-        ),
-        (
-            "{say: Shall I?, when: {amount: {over: 9}}}",
-            "5:47 unknown-key: unknown key 'over' in the condition; did you mean 'above'?",
-        ),
-        (
-            "{say: Shall I?, when: {amount: {}}}",
-            "5:38 missing-key: the condition on 'amount' says nothing; write {above: NUMBER}, "
-            "{below: NUMBER} or {is: [TEXT, TEXT]}",
-        ),
-        (
-            '{say: ["Shall I?", "Shall I {amount?"]}',
-            "5:34 type: 'Shall I {amount?' is no question that can be said; write {NAME} for an "
-            "argument, and {{ or }} for a brace",
-        ),
-        (
-            '{say: "Shall I {amount:.2f}?"}',
-            "5:21 type: 'Shall I {amount:.2f}?' is no question that can be said; write {NAME} "
-            "alone: an argument is said as it is",
-        ),
-        (
-            '{say: "Shall I {a.b}?"}',
-            "5:21 type: 'Shall I {a.b}?' is no question that can be said; write the name of an "
-            "argument in the braces: {NAME}",
-        ),
-    ],
-)
-def test_what_is_wrong_with_it_is_said_at_its_line(confirm: str, expected: str) -> None:
-    text = f"{HEAD}tools:\n  confirm:\n    transfer: {confirm}\n"
-    findings = parse_flow(text, "mine.yaml")[1]
-    assert [f"{f.line}:{f.column} {f.code}: {f.message}; {f.remedy}" for f in findings] == [
-        expected
-    ]
-
-
-def test_a_flow_without_the_states_of_a_turn_cannot_ask() -> None:
-    text = "flow: m\ninitial: a\nstates: {a: {}}\ntools: {confirm: {transfer: {say: Shall I?}}}\n"
-    (finding,) = parse_flow(text)[1]
-    assert finding.message == "'confirm' needs the state 'tool_running'"

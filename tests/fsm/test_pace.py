@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flow_text import parsed
 
-from turnfsm.fsm import Flow, load_flow, parse_flow
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.check.report import as_text
 from turnfsm.fsm.pace import times
@@ -109,29 +109,6 @@ def test_the_check_says_which_seconds_follow_from_the_pace() -> None:
         "hang_up_after 1.5 s, endpointing 0.75 to 4.5 s, unless the session gives its delays"
     )
     assert check_flow(flow_of("pace: normal")).notes == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "pace: quick",
-            "3:7 type: expected 'calm' or 'normal' or 'brisk', got text 'quick'; "
-            "did you mean 'brisk'?",
-        ),
-        (
-            "pace: brsk",
-            "3:7 type: expected 'calm' or 'normal' or 'brisk', got text 'brsk'; "
-            "did you mean 'brisk'?",
-        ),
-        ("speed: calm", "3:1 unknown-key: unknown key 'speed' in a flow; did you mean 'pace'?"),
-    ],
-)
-def test_what_is_wrong_with_it_is_said_at_its_line(text: str, expected: str) -> None:
-    findings = parse_flow(f"flow: mine\nextends: turn\n{text}\n", "mine.yaml")[1]
-    assert [f"{f.line}:{f.column} {f.code}: {f.message}; {f.remedy}" for f in findings] == [
-        expected
-    ]
 
 
 def test_seconds_are_rounded_to_milliseconds() -> None:

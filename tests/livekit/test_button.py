@@ -10,7 +10,7 @@ import pytest
 from flow_text import parsed
 from livekit import rtc
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.remote import REFUSED, RemoteTriggers
@@ -171,29 +171,3 @@ def test_a_participant_gets_the_state_that_follows_or_the_reason_of_a_refusal() 
         assert await room.call("transfer") == "listening"
 
     with_room(flow_of(more=more), then)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "extends: turn\nevents:\n  poured: {of: step, rpc: pour}\n",
-            (4, "'poured' belongs to a step, which no RPC caller can name"),
-        ),
-        (
-            "extends: speech_to_speech\nbutton: {}\n",
-            (3, "a button begins and ends turns, and here a realtime model does that"),
-        ),
-    ],
-)
-def test_what_no_participant_can_post_is_a_mistake(text: str, expected: tuple[int, str]) -> None:
-    flow, (finding, *_) = parse_flow(f"flow: m\n{text}")
-    assert flow is None
-    assert (finding.line, finding.message) == expected
-
-
-def test_two_triggers_of_one_method_are_a_mistake() -> None:
-    text = "flow: m\nextends: turn\nevents:\n  a: {rpc: x}\n  b: {rpc: x}\n"
-    flow, (finding,) = parse_flow(text)
-    assert flow is None
-    assert (finding.line, finding.message) == (5, "the RPC method 'x' posts 'a' already")

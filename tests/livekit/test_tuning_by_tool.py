@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-import pytest
 from flow_text import parsed
 from scripted_tool import tool
 
@@ -99,16 +97,3 @@ def test_the_flow_names_the_tool() -> None:
     flow = parsed(FLOW)
     assert tuple(flow.named_tools) == ("transfer_money",)
     assert load_flow("turn").tools.tuning == {}
-
-
-@pytest.mark.parametrize(
-    ("tuning", "expected"),
-    [
-        ("{min_words: -1}", "min_words is -1 in tool 'pay'"),
-        ("{min_word: 1}", "unknown key 'min_word' in the tuning"),
-    ],
-)
-def test_what_is_wrong_with_it_is_said_at_its_line(tuning: str, expected: str) -> None:
-    text = f"flow: mine\nextends: turn\ntools:\n  tuning: {{pay: {tuning}}}\n"
-    found: Any = parse_flow(text)[1]
-    assert [(one.line, one.message) for one in found] == [(4, expected)]
