@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import attrs
@@ -12,7 +14,6 @@ from turnfsm.fsm.journal import (
     Closed,
     ComponentFailed,
     Journal,
-    SessionEvent,
     VoiceUnrecognised,
 )
 
@@ -28,75 +29,24 @@ class Instrument:
 
     Attributes:
         name: Its name.
-        kind: ``histogram`` or ``counter``.
         unit: The UCUM unit: ``s``, or in braces what is counted.
         is_: What it measures.
     """
 
     name: str
-    kind: Literal["histogram", "counter"]
     unit: str
     is_: str
 
+    @property
+    def kind(self) -> Literal["histogram", "counter"]:
+        """Seconds are a histogram, everything else is counted."""
+        return "histogram" if self.unit == "s" else "counter"
 
-INSTRUMENTS = (
-    Instrument(
-        "turnfsm.turn.response.latency",
-        "histogram",
-        "s",
-        "From the end of the user's voice to the first audio of the answer.",
-    ),
-    Instrument(
-        "turnfsm.interruption.stop.latency",
-        "histogram",
-        "s",
-        "From the user's voice over the agent until the agent is no longer heard.",
-    ),
-    Instrument("turnfsm.state.duration", "histogram", "s", "Seconds in a state."),
-    Instrument("turnfsm.silence.duration", "histogram", "s", "Silences longer than 2 s, by cause."),
-    Instrument("turnfsm.overlap.duration", "histogram", "s", "Seconds in which both were heard."),
-    Instrument("turnfsm.turns", "counter", "{turn}", "Committed turns of the user, by outcome."),
-    Instrument(
-        "turnfsm.interruptions",
-        "counter",
-        "{interruption}",
-        "Times that the user started to speak over the agent, by outcome.",
-    ),
-    Instrument("turnfsm.refusals", "counter", "{refusal}", "Refused triggers, by state."),
-    Instrument(
-        "turnfsm.turn.waits_long",
-        "counter",
-        "{wait}",
-        "Waits that were reported because they took long, by what was waited for.",
-    ),
-    Instrument("turnfsm.tool.calls", "counter", "{call}", "Tool calls, by how they ended."),
-    Instrument(
-        "turnfsm.audit.broken",
-        "counter",
-        "{property}",
-        "Properties that a session has broken, of `TurnSession(audit=True)`.",
-    ),
-    Instrument("turnfsm.blips", "counter", "{blip}", "Audio interrupted within 0.7 s."),
-    Instrument(
-        "turnfsm.turn.response.part",
-        "histogram",
-        "s",
-        "The parts of a response latency: STT, endpointing, LLM, TTS, tool, and others.",
-    ),
-    Instrument(
-        "turnfsm.component.failures",
-        "counter",
-        "{failure}",
-        "Failures of the STT, LLM, TTS, VAD or realtime model; not recoverable: for good.",
-    ),
-    Instrument(
-        "turnfsm.voices.unrecognised",
-        "counter",
-        "{voice}",
-        "User speech of at least 1 s without a transcript.",
-    ),
-    Instrument("turnfsm.audio.stopped", "counter", "{time}", "Times without audio of the user."),
-    Instrument("turnfsm.sessions.closed", "counter", "{session}", "Closed sessions, by reason."),
+
+_FILE = Path(__file__).with_name("instruments.toml")
+
+INSTRUMENTS = tuple(
+    Instrument(name, *row) for name, row in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
 )
 """All instruments. No label is an id."""
 
@@ -116,51 +66,43 @@ class Measurement:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
+def measurements_in(value: values.Value) -> Iterator[Measurement]:
     """The measurements of a value."""
     match value:
         case values.Response():
-            latency = Measurement("turnfsm.turn.response.latency", value.seconds)
-            part = "turnfsm.turn.response.part"
-            return latency, *(Measurement(part, s, (("part", of),)) for of, s in value.parts)
+            yield Measurement("turnfsm.turn.response.latency", value.seconds)
+            for part, seconds in value.parts:
+                yield Measurement("turnfsm.turn.response.part", seconds, (("part", part),))
         case values.Interruption():
-            return _interruption(value)
+            yield Measurement("turnfsm.interruptions", 1, (("outcome", value.outcome),))
+            if value.stop_latency is not None:
+                yield Measurement("turnfsm.interruption.stop.latency", value.stop_latency)
         case values.StateDuration(state=state, seconds=seconds):
-            return (Measurement("turnfsm.state.duration", seconds, (("state", state),)),)
-        case values.Silence():
-            cause = (("cause", value.cause),)
-            return (Measurement("turnfsm.silence.duration", value.seconds, cause),)
+            yield Measurement("turnfsm.state.duration", seconds, (("state", state),))
+        case values.Silence(cause=cause, seconds=seconds):
+            yield Measurement("turnfsm.silence.duration", seconds, (("cause", cause),))
         case values.Overlap(seconds=seconds, by=by):
-            return (Measurement("turnfsm.overlap.duration", seconds, (("by", by),)),)
+            yield Measurement("turnfsm.overlap.duration", seconds, (("by", by),))
         case values.TurnEnd(outcome=outcome):
-            return (Measurement("turnfsm.turns", 1, (("outcome", outcome),)),)
+            yield Measurement("turnfsm.turns", 1, (("outcome", outcome),))
         case values.Refusal(trigger=trigger, state=state):
             labels = (("state", state), ("trigger", trigger))
-            return (Measurement("turnfsm.refusals", 1, labels),)
+            yield Measurement("turnfsm.refusals", 1, labels)
         case values.ToolEnd(end=end):
-            return (Measurement("turnfsm.tool.calls", 1, (("end", end),)),)
+            yield Measurement("turnfsm.tool.calls", 1, (("end", end),))
         case values.LongWait(cause=cause):
-            return (Measurement("turnfsm.turn.waits_long", 1, (("cause", cause),)),)
+            yield Measurement("turnfsm.turn.waits_long", 1, (("cause", cause),))
         case values.Blip():
-            return (Measurement("turnfsm.blips", 1),)
-        case values.Reported(event=event):
-            return _reported(event)
-        case _:
-            return ()
-
-
-def _reported(event: SessionEvent) -> tuple[Measurement, ...]:
-    match event:
-        case ComponentFailed(part=part, recoverable=recoverable):
+            yield Measurement("turnfsm.blips", 1)
+        case values.Reported(event=ComponentFailed(part=part, recoverable=recoverable)):
             labels = (("part", part), ("recoverable", str(recoverable).lower()))
-            return (Measurement("turnfsm.component.failures", 1, labels),)
-        case VoiceUnrecognised() if event.long:
-            return (Measurement("turnfsm.voices.unrecognised", 1),)
-        case AudioStopped():
-            return (Measurement("turnfsm.audio.stopped", 1),)
-        case Closed(reason=reason):
-            return (Measurement("turnfsm.sessions.closed", 1, (("reason", reason),)),)
-    return ()
+            yield Measurement("turnfsm.component.failures", 1, labels)
+        case values.Reported(event=VoiceUnrecognised(long=True)):
+            yield Measurement("turnfsm.voices.unrecognised", 1)
+        case values.Reported(event=AudioStopped()):
+            yield Measurement("turnfsm.audio.stopped", 1)
+        case values.Reported(event=Closed(reason=reason)):
+            yield Measurement("turnfsm.sessions.closed", 1, (("reason", reason),))
 
 
 def measurements_of(journal: Journal) -> Iterator[Measurement]:
@@ -178,13 +120,5 @@ def measurements_of(journal: Journal) -> Iterator[Measurement]:
         >>> next(measurements_of(read_journal("journal.jsonl")))
         Measurement(name='turnfsm.state.duration', value=2.7, labels=(('state', 'listening'),))
     """
-    measured: Iterable[values.Value] = values_of(journal)
-    for value in measured:
+    for value in values_of(journal):
         yield from measurements_in(value)
-
-
-def _interruption(value: values.Interruption) -> tuple[Measurement, ...]:
-    counted = Measurement("turnfsm.interruptions", 1, (("outcome", value.outcome),))
-    if value.stop_latency is None:
-        return (counted,)
-    return counted, Measurement("turnfsm.interruption.stop.latency", value.stop_latency)
