@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm.errors import TurnfsmError
@@ -15,85 +17,19 @@ from .records import RecordEncoder
 __all__ = ["scenes_for", "simulate"]
 
 
-Press = dict[str, Any]
-
-_HOST = ("results_available", "user_silent", "interruptible", "holdable", "pausable")
+_FILE = tomllib.loads(Path(__file__).with_name("scenes.toml").read_text(encoding="utf-8"))
 
 
-def _posts(*triggers: str, host: tuple[str, ...] = (), **more: Any) -> list[Press]:
-    return [{"trigger": trigger, "host": [*_HOST, *host], **more} for trigger in triggers]
-
-
-_SPEAKS = _posts(
-    *("user_started_speaking", "user_stopped_speaking", "final_transcript", "turn_committed"),
-    *("reply_requested", "step_started", "start_playout", "playout_started", "turn_replied"),
-)
-"""The user asks, and the agent begins to answer."""
-
-_STOPS = _posts("step_interrupted", "playout_finished", "step_finished", only_in="interrupted")
-"""What a host reports after the flow has chosen to interrupt."""
-
-
-def _over(*heard: tuple[str, ...]) -> list[Press]:
-    """The user says words while the agent speaks: for each, what those so far are taken for."""
-    words, host = len(heard), heard[-1]
-    interims = [
-        _posts("interim_transcript", words=count, host=one) for count, one in enumerate(heard, 1)
-    ]
-    return [
-        *_SPEAKS,
-        *_posts("user_started_speaking"),
-        *_posts("barge_in", words=words),
-        *_posts("output_paused", only_in="paused"),
-        *(press for interim in interims for press in interim),
-        *_posts("user_stopped_speaking"),
-        *_posts("final_transcript", words=words, host=host),
-        *_posts("backchannel_over", only_in="paused", host=host),
-        *_STOPS,
-    ]
-
-
-_OKAY, _STOP = ("backchannel",), ("stop_word",)
-
-_SCENES: dict[str, list[Press]] = {
-    'The user says "okay" while the agent speaks': _over(_OKAY),
-    'The user says "okay, but" while the agent speaks': _over(_OKAY, ()),
-    'The user says "stop, please" while the agent speaks': _over(_STOP, _STOP),
-    "The user coughs while the agent speaks": [
-        *_SPEAKS,
-        *_posts("user_started_speaking", "barge_in"),
-        *_posts("output_paused", only_in="paused"),
-        *_posts("user_stopped_speaking"),
-        *_posts("false_interruption", only_in="paused"),
-    ],
-    "The user speaks while a tool runs": [
-        *_SPEAKS,
-        *_posts("tool_started", "playout_finished", "step_finished"),
-        *_posts("user_started_speaking", "user_stopped_speaking", "final_transcript"),
-        *_posts("turn_committed"),
-    ],
-    "A tool is slow": [
-        *_SPEAKS,
-        *_posts("tool_started", "playout_finished", "step_finished"),
-        *_posts("filler_1", only_in="tool_running", host=("can_say",)),
-    ],
-    "The user talks on": [
-        *_posts("user_started_speaking", "backchannel_after"),
-        *_posts("backchannel_look", host=("backchannel_ready",)),
-    ],
-    'The user says "hold on"': [
-        *_posts("user_started_speaking", "user_stopped_speaking", "final_transcript"),
-        *_posts("hold_turn", host=("hold_asked", "only_asked", "can_say")),
-        *_posts("hold", only_in="listening", host=("can_say",)),
-    ],
-}
-
-_NEEDS = {
-    "A tool is slow": "filler_1",
-    "The user talks on": "backchannel_look",
-    'The user says "hold on"': "hold_turn",
-}
-"""The trigger or timer without which a scene would show nothing of its own."""
+def _presses(steps: Iterable[str | Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The steps of a scene as `simulate` takes them."""
+    for step in steps:
+        more: dict[str, Any] = {"post": step} if isinstance(step, str) else dict(step)
+        trigger, host = more.pop("post"), [*_FILE["host"], *more.pop("host", ())]
+        if trigger in _FILE["parts"]:
+            yield from _presses(_FILE["parts"][trigger])
+        else:
+            more = {"only_in" if key == "in" else key: value for key, value in more.items()}
+            yield {"trigger": trigger, "host": host, **more}
 
 
 def scenes_for(flow: Flow) -> list[dict[str, Any]]:
@@ -108,12 +44,13 @@ def scenes_for(flow: Flow) -> list[dict[str, Any]]:
         The scenes; none if the flow is not about the turns of a conversation.
     """
     known = {*flow.triggers, *flow.timers}
-    if not known >= {press["trigger"] for press in _SPEAKS}:
+    asks, *_ = _FILE["parts"].values()
+    if not known.issuperset(asks):
         return []
     return [
-        {"name": name, "presses": [press for press in presses if press["trigger"] in known]}
-        for name, presses in _SCENES.items()
-        if _NEEDS.get(name, name) in {name, *known}
+        {"name": name, "presses": [one for one in _presses(steps) if one["trigger"] in known]}
+        for name, steps in _FILE["scenes"].items()
+        if _FILE["needs"].get(name) in {None, *known}
     ]
 
 
