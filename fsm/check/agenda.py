@@ -22,6 +22,7 @@ from turnfsm.fsm.source import Source
 
 from .agenda_parts import Bounds, Deliveries
 from .agenda_world import RETRIES, State, World
+from .explore import way_to
 from .joint import Joint, Situation
 from .joint_rest import Spot, Unasked, longest_rest
 
@@ -119,7 +120,8 @@ def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
     while queue:
         state = queue.popleft()
         if wrong := _wrong(world, state):
-            return AgendaReport(len(came), *wrong, _path(came, state))
+            path = tuple(name for _, name in way_to(state, came))
+            return AgendaReport(len(came), *wrong, path)
         for moves in (world.moves(state), world.disturbances(state)):
             for name, following in moves:
                 if following not in came:
@@ -245,11 +247,3 @@ def _wrong_at_rest(world: World, s: State) -> Wrong | None:
 
 def _named(kind: str, id: str) -> str:
     return f"utterance {id[1:]}" if kind == "utterance" else f"the result of call {id[1:]}"
-
-
-def _path(came: dict[State, tuple[State, str] | None], state: State) -> tuple[str, ...]:
-    path: list[str] = []
-    while (step := came[state]) is not None:
-        state, name = step
-        path.append(name)
-    return tuple(reversed(path))

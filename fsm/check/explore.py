@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import attrs
 
 from .parts import Edge, Rule
 from .space import StateSpace, what_it_does
 
-__all__ = ["Exploration", "StateMoves", "Violation", "explore"]
+__all__ = ["Exploration", "StateMoves", "Violation", "explore", "way_to"]
 
 Link: TypeAlias = "tuple[int, Edge] | None"
 
@@ -51,12 +51,20 @@ class Exploration:
     def path(self, node: int) -> list[tuple[int, Edge]]:
         """The shortest path to a configuration: each configuration on it, and the move that leaves
         it."""
-        way: list[tuple[int, Edge]] = []
-        link = self.links[node]
-        while link is not None:
-            way.append(link)
-            link = self.links[link[0]]
-        return way[::-1]
+        return way_to(node, self.links)
+
+
+Node = TypeVar("Node")
+Step = TypeVar("Step")
+
+
+def way_to(end: Node, links: Mapping[Node, tuple[Node, Step] | None]) -> list[tuple[Node, Step]]:
+    """The path to a node, given the node before each and the step between them."""
+    way: list[tuple[Node, Step]] = []
+    while (link := links[end]) is not None:
+        way.append(link)
+        end = link[0]
+    return way[::-1]
 
 
 Test: TypeAlias = "tuple[int, int, Rule, Edge]"

@@ -11,6 +11,7 @@ import attrs
 from turnfsm.fsm.flow import Flow
 
 from .agenda_parts import Bounds, Deliveries, Parts
+from .explore import way_to
 from .joint_parts import Here, Op, Step, View, view_of
 from .joint_rest import Spot
 from .joint_turn import TurnSide
@@ -89,11 +90,7 @@ class Joint:
 
     def path(self, s: Situation) -> tuple[str, ...]:
         """The shortest path to a situation, one sentence for each notable move."""
-        path: list[str] = []
-        while (link := self.came[s]) is not None:
-            s, text = link
-            path.append(text)
-        return tuple(text for text in reversed(path) if text)
+        return tuple(text for _, text in way_to(s, self.came) if text)
 
     # -- inside
 

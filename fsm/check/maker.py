@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeAlias
 
 import attrs
@@ -11,7 +11,7 @@ from turnfsm.fsm.flow import Always, Flow, Never
 
 from .parts import Bits, Judge, Move, Rule, Test
 
-__all__ = ["Maker", "Where", "anywhere", "declared_rules"]
+__all__ = ["Maker", "Where", "declared_rules", "on"]
 
 
 def declared_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
@@ -58,8 +58,44 @@ def _facts(when: tuple[str, ...], unless: tuple[str, ...]) -> str:
 Where: TypeAlias = Callable[[Move], bool]
 
 
-def anywhere(move: Move) -> bool:
-    return True
+def on(
+    trigger: str | Collection[str] | None = None,
+    *,
+    source: str | Collection[str] | None = None,
+    dest: str | Collection[str] | None = None,
+    does: str | None = None,
+    lacks: str | Collection[str] = (),
+    fresh: bool = False,
+    taken: bool | None = None,
+    entered: bool | None = None,
+) -> Where:
+    """Whether a move fits all that is given.
+
+    Args:
+        trigger, source, dest: Its trigger and states are, or are among, these.
+        does, lacks: It has this action, and none of those.
+        fresh: It is not stale.
+        taken, entered: The machine takes it; it enters a state.
+    """
+    triggers, sources, dests, missing = map(_names, (trigger, source, dest, lacks))
+
+    def fits(move: Move) -> bool:
+        return (
+            (triggers is None or move.trigger in triggers)
+            and (sources is None or move.source in sources)
+            and (dests is None or move.dest in dests)
+            and (does is None or does in move.actions)
+            and not (missing and {*missing} & {*move.actions})
+            and not (fresh and move.arrives == "stale")
+            and taken in (None, move.taken is not None)
+            and entered in (None, move.entered)
+        )
+
+    return fits
+
+
+def _names(names: str | Collection[str] | None) -> Collection[str] | None:
+    return (names,) if isinstance(names, str) else names
 
 
 @attrs.frozen
@@ -92,7 +128,7 @@ class Maker:
         broken: str,
         when: Iterable[str] = (),
         unless: Iterable[str] = (),
-        where: Where = anywhere,
+        where: Where = on(),  # noqa: B008
     ) -> Rule:
         """An action that is wrong if these facts hold when it is carried out."""
         sentence = f"{action} is chosen {broken}"
@@ -101,30 +137,15 @@ class Maker:
     def granted(self, request: str, *actions: str, unless: Iterable[str] = ()) -> Rule:
         """A granted request that lacks the action which the proof relies on."""
         broken = f"{request} is granted without {' or '.join(actions)}"
-        return self.move(
-            broken,
-            lambda m: (
-                m.trigger == request and m.taken is not None and not {*actions} & {*m.actions}
-            ),
-            unless=unless,
-        )
+        return self.move(broken, on(request, taken=True, lacks=actions), unless=unless)
 
     def refused(
         self, request: str, broken: str, when: Iterable[str] = (), unless: Iterable[str] = ()
     ) -> Rule:
         """A request that is refused although the state does not list it under `refuses`."""
         silent = {n for n, state in self.flow.states.items() if request not in state.refuses}
-        return self.move(
-            f"{request} is refused {broken}",
-            lambda m: (
-                m.trigger == request
-                and m.taken is None
-                and m.arrives != "stale"
-                and m.source in silent
-            ),
-            when,
-            unless,
-        )
+        where = on(request, source=silent, fresh=True, taken=False)
+        return self.move(f"{request} is refused {broken}", where, when, unless)
 
     def held(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .maker import Maker
-from .parts import Move, Rule
+from .maker import Maker, on
+from .parts import Rule
 from .turn import TRUE_FACTS, WAITS_FOR_TOOLS
 
 __all__ = ["agent_state_is_true"]
@@ -34,16 +34,16 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
         yield make.held(state, "while the output stands still", ["~paused"])
     yield make.move(
         "the output stands still though nothing of it waits to go on",
-        lambda m: (m.source, m.dest) == ("paused", "thinking"),
+        on(source="paused", dest="thinking"),
         ["~paused"],
     )
     yield make.move(
         "step_started is ignored: events of the step that has begun are taken for those of another",
-        lambda m: m.trigger == "step_started" and m.taken is None,
+        on("step_started", taken=False),
     )
     yield make.move(
         "a step begins while the output stands still",
-        lambda m: m.trigger == "step_started",
+        on("step_started"),
         ["~paused"],
     )
     yield from _after_a_step(make)
@@ -55,22 +55,21 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
 
 
 def _after_a_step(make: Maker) -> Iterator[Rule]:
+    elsewhere = {*make.flow.states} - {*WAITS_FOR_TOOLS}
     yield make.move(
         "tool_running is not entered though a tool call of the turn runs",
-        lambda m: _step_over(m) and m.dest not in WAITS_FOR_TOOLS,
+        on("step_finished", source=_STEP_ENDS, dest=elsewhere, fresh=True),
         ["~tools_running"],
     )
-    yield make.move(
-        "the floor is given up though the results wait for their reply",
-        lambda m: (
-            (_step_over(m) or (m.source in WAITS_FOR_TOOLS and m.trigger == "tools_drained"))
-            and m.dest == "listening"
-        ),
-        ["~reply_due"],
-    )
+    for trigger, states in (("step_finished", _STEP_ENDS), ("tools_drained", WAITS_FOR_TOOLS)):
+        yield make.move(
+            "the floor is given up though the results wait for their reply",
+            on(trigger, source=states, dest="listening", fresh=trigger == "step_finished"),
+            ["~reply_due"],
+        )
     yield make.move(
         "thinking is held though no step is about to begin",
-        lambda m: m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking",
+        on("step_finished", dest="thinking", fresh=True),
         unless=["~reply_due"],
     )
     asks = {"answer_turn", "request_reply", "request_next_reply"}
@@ -81,31 +80,28 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
     )
     yield make.move(
         "thinking is entered though no step is about to begin",
-        lambda m: (m.source, m.dest) == ("listening", "thinking") and not asks & {*m.actions},
+        on(source="listening", dest="thinking", lacks=asks),
         unless=["~step_running"],
     )
     yield make.move(
         "thinking is entered for no step though a tool call of the turn runs on",
-        lambda m: m.source in WAITS_FOR_TOOLS and m.dest == "thinking",
+        on(source=WAITS_FOR_TOOLS, dest="thinking"),
         ["~tools_running"],
         ["~step_running"],
     )
+    others = {*make.flow.triggers} - {"turn_committed"}
     yield make.move(
         "tool_running is left though a tool call of the turn runs on",
-        lambda m: (
-            (m.source in WAITS_FOR_TOOLS and m.dest == "listening")
-            and m.trigger in make.flow.triggers
-            and m.trigger != "turn_committed"
-        ),
+        on(others, source=WAITS_FOR_TOOLS, dest="listening"),
         ["~tools_running"],
     )
     yield make.move(
         "the timers of the step before run on",
-        lambda m: (
-            m.trigger in ("step_started", "step_finished")
-            and m.arrives != "stale"
-            and m.source in {*_STEP_ENDS, "interrupted"}
-            and not m.entered
+        on(
+            ("step_started", "step_finished"),
+            source={*_STEP_ENDS, "interrupted"},
+            fresh=True,
+            entered=False,
         ),
     )
 
@@ -119,8 +115,3 @@ def _facts(make: Maker) -> Iterator[Rule]:
             )
             yield make.held(None, f"the fact {lies}", [fact], [f"~{fact}"])
             yield make.held(None, f"the fact {hides}", [f"~{fact}"], [fact])
-
-
-def _step_over(move: Move) -> bool:
-    fresh = move.trigger == "step_finished" and move.arrives != "stale"
-    return fresh and move.source in _STEP_ENDS

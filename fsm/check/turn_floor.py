@@ -7,7 +7,7 @@ from functools import partial
 
 from turnfsm.fsm.flow import Flow
 
-from .maker import Maker, Where
+from .maker import Maker, Where, on
 from .parts import Move, Rule
 from .turn import WAITS_FOR_TOOLS
 from .turn_words import transcripts_decide
@@ -67,7 +67,7 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
     yield make.chosen(
         "start_output",
         "though no step may be heard",
-        where=lambda m: m.source not in ("thinking", "speaking"),
+        where=on(source={*make.flow.states} - {"thinking", "speaking"}),
     )
     yield make.move(
         "the user starts to speak and the step's first frame is not held",
@@ -78,7 +78,7 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
     yield make.chosen(
         "hold_output",
         "though there is no first frame to hold",
-        where=lambda m: m.source != "thinking",
+        where=on(source={*make.flow.states} - {"thinking"}),
     )
     yield make.chosen("hold_output", "though it is held", ["~output_held"])
     yield make.chosen(
@@ -110,7 +110,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     deaf = {n for n, state in make.flow.states.items() if "final_transcript" in state.ignores}
 
     def held(state: str) -> Where:
-        return lambda m: state not in deaf and _stays("final_transcript", state)(m)
+        return on("final_transcript", source={state} - deaf, dest=state, fresh=True)
 
     yield from transcripts_decide(make)
     for fact in make.host_facts("interruptible"):
@@ -136,7 +136,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             "interrupt_speech",
             "for a barge-in that may be none, though the first frame can be held",
             [fact],
-            where=lambda m: (m.source, m.trigger) == ("thinking", "barge_in"),
+            where=on("barge_in", source="thinking"),
         )
     yield make.move(
         "final_transcript: the user has said words and the speech is paused, not interrupted",
@@ -145,10 +145,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     )
     yield make.move(
         "final_transcript: late words of an answered turn interrupt its reply",
-        lambda m: (
-            (m.source, m.trigger) == ("thinking", "final_transcript")
-            and "interrupt_speech" in m.actions
-        ),
+        on("final_transcript", source="thinking", does="interrupt_speech"),
         before_not=["~output_held"],
     )
     for state, kept in (("paused", ()), ("thinking", ("~output_held", "~paused"))):
@@ -161,7 +158,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             )
     yield make.move(
         "user_stopped_speaking: what is held is released before the words can have come",
-        lambda m: m.trigger == "user_stopped_speaking" and "release_output" in m.actions,
+        on("user_stopped_speaking", does="release_output"),
     )
 
 
@@ -179,11 +176,7 @@ def _runs_on(trigger: str, state: str, timer: str, move: Move) -> bool:
 
 def _uninterruptible(make: Maker) -> Iterator[Rule]:
     def stops_by(action: str) -> Where:
-        return lambda m: (
-            (m.trigger in _BY_USER or m.trigger == "start_playout")
-            and m.source in ("thinking", "speaking")
-            and action in m.actions
-        )
+        return on({*_BY_USER, "start_playout"}, source=("thinking", "speaking"), does=action)
 
     for fact in make.host_facts("interruptible"):
         for action in ("interrupt_speech", "pause_output", "hold_output"):
@@ -202,7 +195,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     yield make.chosen(
         "interrupt_speech",
         "by a timer: a speech that may not be interrupted would go on, force_interrupt is missing",
-        where=lambda m: m.trigger in make.flow.timers,
+        where=on(make.flow.timers),
     )
     for trigger, facts in (
         ("endpointing_ended", ("~user_speaking",)),
@@ -237,9 +230,7 @@ def _limits(make: Maker) -> Iterator[Rule]:
     if "report_limit" in make.flow.actions:
         yield make.move(
             "a limit is reached and nobody is notified, report_limit is missing",
-            lambda m: (
-                m.trigger in _REPORTED and m.taken is not None and "report_limit" not in m.actions
-            ),
+            on(_REPORTED, taken=True, lacks="report_limit"),
         )
     for state in ("thinking", "speaking"):
         body = make.flow.states.get(state)
@@ -248,15 +239,16 @@ def _limits(make: Maker) -> Iterator[Rule]:
                 f"step_progressed: {timer} runs on although the step makes progress",
                 partial(_runs_on, "step_progressed", state, timer),
             )
+    held = on("handover", source="thinking", dest="thinking")
     yield make.move(
         "handover: thinking is held on though a tool call runs and no step",
-        lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
+        held,
         ["~tools_running"],
         ["~step_running"],
     )
     yield make.move(
         "handover: thinking is held on though no step has come",
-        lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
+        held,
         unless=["~step_running", *make.host_facts("model_replies")],
     )
 
@@ -272,21 +264,11 @@ _WAITS = {
 
 def _reports(make: Maker) -> Iterator[Rule]:
     """A reported wait waits for something, and continues."""
-    yield make.chosen("report_wait", "and the state is left", where=lambda m: m.entered)
+    yield make.chosen("report_wait", "and the state is left", where=on(entered=True))
     for state, facts in _WAITS.items():
-        yield make.chosen(
-            "report_wait",
-            "though nothing is waited for",
-            unless=facts,
-            where=partial(_in, state),
-        )
-
-
-def _in(state: str, move: Move) -> bool:
-    return move.source == state
+        broken = "though nothing is waited for"
+        yield make.chosen("report_wait", broken, unless=facts, where=on(source=state))
 
 
 def _stays(trigger: str, state: str) -> Where:
-    return lambda m: (
-        (m.source, m.dest, m.trigger) == (state, state, trigger) and m.arrives != "stale"
-    )
+    return on(trigger, source=state, dest=state, fresh=True)

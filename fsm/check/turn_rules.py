@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from turnfsm.fsm.flow import Flow
 
-from .maker import Maker
-from .parts import Bits, Move, Rule
+from .maker import Maker, on
+from .parts import Bits, Rule
 from .turn import WAITS_FOR_TOOLS, missing
 from .turn_agent_state import agent_state_is_true
 from .turn_floor import floor_is_alive, over_the_user
@@ -41,7 +41,7 @@ def _resume(make: Maker) -> Iterator[Rule]:
     yield make.chosen("resume_output", silent, unless=["~playout_started"])
     yield make.move(
         "resume_output is chosen though nothing was stopped that could go on",
-        lambda m: "resume_output" in m.actions,
+        on(does="resume_output"),
         before_not=["~stopped"],
     )
     yield make.chosen("pause_output", silent, unless=["~playout_started"])
@@ -50,21 +50,16 @@ def _resume(make: Maker) -> Iterator[Rule]:
     yield make.chosen(
         "report_false_interruption",
         "though nothing is resumed",
-        where=lambda m: "resume_output" not in m.actions,
+        where=on(lacks="resume_output"),
     )
     yield make.chosen(
         "release_output",
         "before the interrupted step has ended: the interrupted audio may be heard",
-        where=lambda m: (m.source, m.dest) == ("interrupted", "interrupted"),
+        where=on(source="interrupted", dest="interrupted"),
     )
     yield make.move(
         "step_finished: what the step has left in the output would be heard, drop_audio is missing",
-        lambda m: (
-            m.trigger == "step_finished"
-            and m.arrives != "stale"
-            and "release_output" in m.actions
-            and "drop_audio" not in m.actions
-        ),
+        on("step_finished", fresh=True, does="release_output", lacks="drop_audio"),
         before=["~paused"],
     )
     if "report_false_interruption" in make.flow.actions:
@@ -104,40 +99,30 @@ def _calls(make: Maker) -> Iterator[Rule]:
     )
     yield make.move(
         "interrupted is left for listening while a tool call of another speech runs",
-        lambda m: (m.source, m.dest) == ("interrupted", "listening"),
+        on(source="interrupted", dest="listening"),
         before=["~tools_running"],
     )
     yield make.move(
         "speech_interrupted: its tool calls are not released, release_tools is missing",
-        lambda m: m.trigger == "speech_interrupted" and "release_tools" not in m.actions,
+        on("speech_interrupted", lacks="release_tools"),
     )
     yield make.move(
         "step_interrupted: its tool calls are not released, release_tools is missing",
-        lambda m: (
-            m.trigger == "step_interrupted"
-            and m.arrives == "fresh"
-            and m.source in _HOLDS_THE_FLOOR
-            and "release_tools" not in m.actions
-        ),
+        on("step_interrupted", source=_HOLDS_THE_FLOOR, fresh=True, lacks="release_tools"),
     )
 
 
 def _calls_go(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "tool_limit: the turn would wait longer, give_up_tools is missing",
-        lambda m: (
-            m.trigger == "tool_limit" and m.taken is not None and "give_up_tools" not in m.actions
-        ),
+        on("tool_limit", taken=True, lacks="give_up_tools"),
         before=["~unreleased"],
     )
+    others = {*make.flow.states} - {"interrupted"}
+    lacks = ("interrupt_speech", "unblock_tools")
     yield make.move(
         "turn_committed: the calls of the turn before still block, unblock_tools is missing",
-        lambda m: (
-            m.trigger == "turn_committed"
-            and m.source != "interrupted"
-            and "answer_turn" in m.actions
-            and not {"interrupt_speech", "unblock_tools"} & {*m.actions}
-        ),
+        on("turn_committed", source=others, does="answer_turn", lacks=lacks),
         before=["~unreleased"],
     )
 
@@ -162,17 +147,14 @@ def _one_reply(make: Maker) -> Iterator[Rule]:
         yield make.chosen("request_next_reply", "though nothing is open", unless=[fact])
 
 
-def _refused_at_rest(move: Move) -> bool:
-    return (move.source, move.trigger, move.taken) == ("listening", "turn_committed", None)
-
-
 def _turns(make: Maker) -> Iterator[Rule]:
     held, empty = make.host_facts("tools_held"), make.host_facts("empty_transcript")
     yield make.granted("turn_committed", "answer_turn", "drop_turn")
-    yield make.move("listening refuses turn_committed", _refused_at_rest, unless=empty)
+    refused_at_rest = on("turn_committed", source="listening", taken=False)
+    yield make.move("listening refuses turn_committed", refused_at_rest, unless=empty)
     yield make.move(
         "listening refuses turn_committed, though no other turn is open",
-        _refused_at_rest,
+        refused_at_rest,
         before_not=["~turn_open"],
     )
     for fact in make.host_facts("interruptible"):
@@ -189,7 +171,7 @@ def _turns(make: Maker) -> Iterator[Rule]:
             "answer_turn",
             "while a tool call runs whose turn cannot be interrupted",
             [fact],
-            where=lambda m: m.source in {*_HOLDS_THE_FLOOR, *WAITS_FOR_TOOLS},
+            where=on(source=(*_HOLDS_THE_FLOOR, *WAITS_FOR_TOOLS)),
         )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
     yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_deferred"])

@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.flow import Fact, Flow, Names, Properties, State, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
-from .written import EVERY_STATE, HOST, FlowFile, Group, WrittenState
+from .written import EVERY_STATE, HOST, FlowFile, Group, WrittenProperties, WrittenState
 
 __all__ = ["resolve"]
 
@@ -20,44 +20,27 @@ def resolve(file: FlowFile, source: Source, paced: Mapping[str, float]) -> Flow:
     """The flow of a file, with its seconds scaled by the pace. Afterwards the source knows where
     each part is written."""
     facts = dict(_facts(file, source))
-    held = file.properties
-    properties = Properties(
-        tuple(attrs.evolve(body, name=name) for name, body in held.never.items()),
-        tuple(attrs.evolve(body, name=name) for name, body in held.always.items()),
-        tuple(attrs.evolve(body, name=name) for name, body in held.leads_to.items()),
-        held.waived,
-        held.no_silence_longer_than,
-    )
-    flow = Flow(
-        name=file.flow,
-        initial=file.initial,
-        states={name: _State(file, name, source).resolved() for name in file.states},
-        kind=file.kind,
-        is_=file.is_,
-        turn_detection=file.turn_detection,
-        scopes=file.scopes,
-        triggers=dict(_triggers(file, source)),
-        facts=facts,
-        timers=file.timers,
-        lasting=file.lasting,
-        limits=file.limits,
-        limit_sets=file.limit_sets,
-        bounds=file.bounds,
-        actions=file.actions,
-        tools=file.tools,
-        discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,
-        pace=file.pace,
-        agenda=file.agenda,
-        phrases=file.phrases,
-        properties=properties,
-        migrates=file.migrates,
-        extends=file.extends,
-        source=source,
-        paced=paced,
-    )
+    same = {f.name: getattr(file, f.name) for f in attrs.fields(Flow) if hasattr(file, f.name)}
+    resolved = {
+        "states": {name: _State(file, name, source).resolved() for name in file.states},
+        "triggers": dict(_triggers(file, source)),
+        "facts": facts,
+        "properties": _properties(file.properties),
+    }
+    flow = Flow(name=file.flow, source=source, paced=paced, **(same | resolved))
     if flow.limits is None or flow.limits not in flow.limit_sets:
         return flow
     return attrs.evolve(flow, timers={**flow.timers, **flow.limited(flow.limits)})
+
+
+def _properties(written: WrittenProperties) -> Properties:
+    return Properties(
+        tuple(attrs.evolve(body, name=name) for name, body in written.never.items()),
+        tuple(attrs.evolve(body, name=name) for name, body in written.always.items()),
+        tuple(attrs.evolve(body, name=name) for name, body in written.leads_to.items()),
+        written.waived,
+        written.no_silence_longer_than,
+    )
 
 
 def _triggers(file: FlowFile, source: Source) -> Iterator[tuple[str, Trigger]]:
