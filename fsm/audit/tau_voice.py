@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from turnfsm.fsm.metrics.panel import TICK, Tick
+from turnfsm.fsm.metrics.spans import spans_of
 
 from .events import Evidence, Recorded, Recording, in_order, played
 
@@ -49,18 +50,9 @@ def _heard(ticks: Sequence[Fields], length: float) -> Iterator[Recorded]:
         yield from played(str(start), start * length, end * length)
 
 
-def _spans(ticks: Iterable[Fields], chunk: str) -> Iterator[tuple[int, int]]:
-    since: int | None = None
-    n = -1
-    for n, tick in enumerate(ticks):
-        speaks = bool((tick.get(chunk) or {}).get("contains_speech"))
-        if speaks and since is None:
-            since = n
-        elif not speaks and since is not None:
-            yield since, n
-            since = None
-    if since is not None:
-        yield since, n + 1
+def _spans(ticks: Sequence[Fields], chunk: str) -> Iterator[tuple[int, int]]:
+    speech = ((tick.get(chunk) or {}).get("contains_speech") for tick in ticks)
+    return spans_of(enumerate(map(bool, speech)), len(ticks))
 
 
 def _calls(ticks: Sequence[Fields], length: float) -> Iterator[Recorded]:

@@ -12,6 +12,8 @@ from statistics import fmean
 
 import attrs
 
+from .spans import spans_of
+
 __all__ = ["TICK", "Panel", "PanelCounts", "Tick", "panel"]
 
 TICK = 0.2
@@ -158,14 +160,9 @@ def _count(ticks: Sequence[Tick], tally: _Tally) -> None:
 
 
 def _spans(ticks: Sequence[Tick], speaks: Callable[[Tick], bool]) -> Iterator[_Span]:
-    start: int | None = None
-    for n, tick in enumerate((*ticks, Tick())):
-        if speaks(tick) and n < len(ticks):
-            start = n if start is None else start
-        elif start is not None:
-            kinds = frozenset(kind for t in ticks[start:n] for kind, _ in t.sounds)
-            yield _Span(start, n, ticks[start].backchannel, kinds)
-            start = None
+    for start, end in spans_of(enumerate(map(speaks, ticks)), len(ticks)):
+        kinds = frozenset(kind for tick in ticks[start:end] for kind, _ in tick.sounds)
+        yield _Span(start, end, ticks[start].backchannel, kinds)
 
 
 def _at(ticks: Sequence[Tick], n: int) -> Tick:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from turnfsm.fsm.journal import Entry, Journal
+from turnfsm.fsm.journal import Journal
 
 from .floor import HEARD
 from .panel import TICK, Tick
+from .spans import spans_of
 
 __all__ = ["LABEL", "sampled", "ticks_of"]
 
@@ -37,8 +38,9 @@ def ticks_of(journal: Journal) -> list[Tick]:
         >>> panel([ticks_of(read_journal("journal.jsonl"))]).response_rate
         1.0
     """
-    user, agent, end = _spans(journal)
-    speaks, heard = sampled(user, end), sampled(agent, end)
+    end = round(journal.records[-1].t, 6) if journal.records else 0.0
+    agent = ((round(entry.t, 6), entry.verdict.dest == HEARD) for entry in journal.entries)
+    speaks, heard = (sampled(spans_of(side, end), end) for side in (_user(journal), agent))
     backchannels = [False] * len(speaks)
     sounds: list[tuple[tuple[str, str], ...]] = [()] * len(speaks)
     for start, stop, kind in _labels(journal):
@@ -50,32 +52,11 @@ def ticks_of(journal: Journal) -> list[Tick]:
     return [Tick(*tick) for tick in zip(speaks, heard, backchannels, sounds, strict=True)]
 
 
-def _spans(
-    journal: Journal,
-) -> tuple[list[tuple[float, float]], list[tuple[float, float]], float]:
-    user: list[tuple[float, float]] = []
-    agent: list[tuple[float, float]] = []
-    user_since: float | None = None
-    agent_since: float | None = None
-    end = 0.0
-    for record in journal.records:
-        end = t = round(record.t, 6)
-        if not isinstance(record, Entry):
-            continue
-        verdict = record.verdict
-        if verdict and record.trigger == "user_started_speaking" and user_since is None:
-            user_since = t
-        elif verdict and record.trigger == "user_stopped_speaking" and user_since is not None:
-            user.append((user_since, t))
-            user_since = None
-        if verdict.dest == HEARD and agent_since is None:
-            agent_since = t
-        elif verdict.dest != HEARD and agent_since is not None:
-            agent.append((agent_since, t))
-            agent_since = None
-    user += [(user_since, end)] if user_since is not None else []
-    agent += [(agent_since, end)] if agent_since is not None else []
-    return user, agent, end
+def _user(journal: Journal) -> Iterator[tuple[float, bool]]:
+    """When the user began to speak, and when they stopped."""
+    for entry in journal.entries:
+        if entry.verdict and entry.trigger in ("user_started_speaking", "user_stopped_speaking"):
+            yield round(entry.t, 6), entry.trigger == "user_started_speaking"
 
 
 def sampled(spans: Iterable[tuple[float, float]], until: float) -> list[bool]:

@@ -185,7 +185,7 @@ def test_several_simulations_end_with_the_panel_of_all(
     with pytest.raises(SystemExit):
         main(("audit", str(tmp_path / "1.json"), str(tmp_path / "2.json")))
     assert (
-        capsys.readouterr().out.splitlines()[-1]
+        capsys.readouterr().out.splitlines()[-2]
         == "panel of all: response latency L_R 2.00 s, response rate R_R 1.00, "
         "agent interrupts I_A 0.00"
     )
