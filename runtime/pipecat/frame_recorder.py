@@ -98,6 +98,8 @@ class FrameEvents(BaseObserver):
                 self._record("error", fields)
             case f.EndFrame() | f.CancelFrame() if not self._closed:
                 self._closed = True
+                if isinstance(frame, f.CancelFrame):
+                    self._cancel_calls()
                 self._record("close", {"reason": type(frame).__name__})
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
@@ -150,6 +152,14 @@ class FrameEvents(BaseObserver):
         if (call, fields["update"]) not in self._recorded:
             self._recorded.add((call, fields["update"]))
             self._record("tool_execution_updated", {**fields, "call": call})
+
+    def _cancel_calls(self) -> None:
+        """Record that the running calls are cancelled with the pipeline, as the user has left."""
+        begun, ended = (
+            {call for call, update in self._recorded if update == of} for of in ("started", "ended")
+        )
+        for call in sorted(begun - ended):
+            self._tool(call, {"update": "ended", "status": "cancelled"})
 
     # -- the conversation
 

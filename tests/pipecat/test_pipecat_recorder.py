@@ -73,6 +73,14 @@ def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) ->
     assert audited(SCENARIOS[id], TurnGovernor, recording).ok
 
 
+def test_a_caller_who_hangs_up_while_a_tool_runs_raises_no_alarm(recording: io.StringIO) -> None:
+    """Pipecat cancels the call with the pipeline."""
+    SCENARIOS["E1"].build(None).run(8.0)
+    audit = audit_recording(parse_recording(recording.getvalue().encode(), "events.jsonl"))
+    assert [finding.what for finding in audit.findings] == []
+    assert len(audit.spans["tools"]) == 1
+
+
 def test_the_recording_says_what_it_lacks_and_has_no_words(
     recording: io.StringIO, tmp_path: Path
 ) -> None:
