@@ -98,9 +98,12 @@ class PipecatAgent(Host):
         self.settings, self.output = settings, tap
         self._take, self._on_report = take, on_report
         self.names = Names()
-        self.calls = PipecatCalls(self, lambda: self.requested)
+        self.calls = PipecatCalls(
+            self, lambda: self.requested, lambda name: self.functions.registered(name)
+        )
         self.functions = Functions(self.calls)
         self._noted: set[str] = set()
+        self._latest: str | None = None  # the user's latest message at the latest request
         self._asked: WeakSet[Reply] = WeakSet()  # requested from above, and not sent yet
         self.speculation = Speculation(lambda frame: self.push(frame))
         self._begun = ""  # the latest step that has produced something
@@ -117,6 +120,7 @@ class PipecatAgent(Host):
         if epoch > 1:
             self.ids = f"reply_{epoch}"
         self._noted = {self.names.of(message) for message in self.context.messages}
+        self._latest = self.names.latest(self.context)
 
     # -- requests of Pipecat
 
@@ -128,7 +132,10 @@ class PipecatAgent(Host):
             above: From above the application's processors before the model.
         """
         turn = self.hearing.take_committed()
-        message = self.names.latest(frame.context) if turn is not None else None
+        latest, last = self.names.latest(frame.context), self.names.last(frame.context)
+        typed = last not in (None, self._latest)  # the application has added it
+        message = latest if typed or turn is not None else None
+        self._latest = latest
         self.note_messages()
         reply = self.ask(self.new_reply(of=frame.context), turn, message)
         if above:

@@ -77,9 +77,14 @@ class PipecatCalls(Calls):
         "register its function with governor.register_function(...), and call this while it runs"
     )
 
-    def __init__(self, host: CallHost, requested: Callable[[], Reply | None]) -> None:
+    def __init__(
+        self,
+        host: CallHost,
+        requested: Callable[[], Reply | None],
+        registered: Callable[[str], bool],
+    ) -> None:
         super().__init__(host)
-        self._requested = requested
+        self._requested, self._registered = requested, registered
         self._made: set[str] = set()
         self.tools: dict[str | None, object] = {}
 
@@ -182,7 +187,8 @@ class PipecatCalls(Calls):
 
     def _begun(self, call: OpenCall) -> None:
         replaced = REPLACED if self.tools.keys() & {call.name, None} else ""
-        logger.warning(UNKNOWN, call.name, call.name, replaced)
+        if self._registered(call.name):  # otherwise Pipecat warns that there is no such function
+            logger.warning(UNKNOWN, call.name, call.name, replaced)
 
         async def give(result: Any, *, properties: f.FunctionCallResultProperties) -> None:
             """A cancelled call has no result to give."""

@@ -121,7 +121,11 @@ class Functions:
     def _escapes(self, name: str) -> bool:
         """Pipecat runs what was registered with the LLM service itself."""
         wrapped = self._calls.tools.keys() & {name, None}
-        return not wrapped and any(llm.has_function(name) for llm in self._models)
+        return not wrapped and self.registered(name)
+
+    def registered(self, name: str) -> bool:
+        """Whether an LLM service has a handler for it. A model may call what does not exist."""
+        return any(llm.has_function(name) for llm in self._models)
 
     def advertised(self, context: LLMContext) -> None:
         """Govern the functions that Pipecat registers by itself: those with a handler in their

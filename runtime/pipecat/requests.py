@@ -54,6 +54,11 @@ class Names:
         users = (m for m in reversed(context.messages) if _role(m) == "user")
         return next((self.of(message) for message in users), None)
 
+    def last(self, context: LLMContext) -> str | None:
+        """The id of the last message if it is the user's, or None."""
+        last = context.messages[-1:]
+        return self.of(last[0]) if last and _role(last[0]) == "user" else None
+
 
 def request(
     context: LLMContext,

@@ -182,3 +182,25 @@ def test_a_filler_that_is_given_to_the_tts_follows_the_preamble(
     stage = Stage(model, {"book": Tool(4.0, "booked")}, governor=governor, around=around)
     stage.play(script)
     assert stage.heard == "I book it. One moment. It is booked."
+
+
+@pytest.mark.parametrize("governor", [TurnGovernor, None])
+def test_a_line_that_is_typed_while_the_agent_speaks_is_answered(
+    governor: type[TurnGovernor] | None,
+) -> None:
+    """The governed request is sent when the answer was heard, which then follows the line."""
+
+    def model(messages: Messages) -> Says:
+        if messages[-1].get("role") != "user":
+            return Says("There is nothing to answer.")
+        return _echo(messages)
+
+    async def script(stage: Stage) -> None:
+        await stage.says("count")
+        await stage.until(3.5)
+        line = {"role": "user", "content": "hello"}
+        await stage.pushes(f.LLMMessagesAppendFrame([line], run_llm=True))
+
+    stage = Stage(model, governor=governor).play(script)
+    assert stage.heard == f"{LONG} You said hello."
+    assert len(stage.requests) == 2

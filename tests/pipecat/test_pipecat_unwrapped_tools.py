@@ -102,6 +102,24 @@ def test_a_warning_says_that_another_handler_runs_than_the_governed_one(
     assert "was replaced by a later llm.register_function" in caplog.text
 
 
+def test_a_call_of_a_function_that_does_not_exist_is_answered_without_such_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Pipecat itself logs that the model has called what is not there."""
+
+    def model(messages: Messages) -> Says:
+        if messages[-1].get("role") == "user":
+            return Says(PREAMBLE, (("book", {}),))
+        return Says("I cannot book.")
+
+    async def script(stage: Stage) -> None:
+        await stage.says(ASK)
+
+    stage = Stage(model, {"other": Tool(1.0, "done")}).play(script, seconds=20.0)
+    assert stage.heard == f"{PREAMBLE} I cannot book."
+    assert "not governed" not in caplog.text
+
+
 def _schema(name: str = "book") -> FunctionSchema:
     return FunctionSchema(name, "Book.", {"time": {"type": "string"}}, ["time"])
 
