@@ -15,15 +15,9 @@ T = TypeVar("T")
 
 
 def once_for_each_flow(compute: Callable[[Flow], T]) -> Callable[[Flow], T]:
-    """Cache a function's result for a flow, as long as the flow is referenced.
+    """Cache a function's result for a flow, unless it raises, as long as the flow is referenced.
 
     Equal flows are computed twice: comparing them would take as long.
-
-    Args:
-        compute: The function. If it raises, nothing is cached.
-
-    Returns:
-        The cached function.
     """
     known: dict[int, tuple[ref[Flow], T]] = {}
 

@@ -13,11 +13,7 @@ _FACTORS = {"calm": 1.5, "normal": 1.0, "brisk": 0.6}
 
 
 def times(pace: Pace, seconds: float) -> float:
-    """The seconds at a pace.
-
-    Args:
-        pace: The pace.
-        seconds: The seconds at the pace ``normal``.
+    """The seconds at a pace, given those at the pace ``normal``.
 
     Example:
         >>> from turnfsm.fsm.pace import times

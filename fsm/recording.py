@@ -23,11 +23,7 @@ def corrects(text: str) -> bool:
 
 
 def arguments_of(arguments: str | Mapping[str, object]) -> dict[str, str]:
-    """The arguments of a call, each as JSON; empty if they are no JSON object.
-
-    Args:
-        arguments: JSON, or what was read from it.
-    """
+    """The arguments of a call, each as JSON; empty if they are no JSON object."""
     try:
         read = json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
         return {name: json.dumps(value, sort_keys=True) for name, value in read.items()}

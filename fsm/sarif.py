@@ -14,12 +14,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_log(rules: Mapping[str, str], results: Sequence[dict[str, Any]]) -> str:
-    """A log with one run.
-
-    Args:
-        rules: The id of each rule, and what it means.
-        results: The results; each has a ``ruleId``.
-    """
+    """A log with one run."""
     ids = sorted(rules)
     described = [{"id": id, "shortDescription": {"text": rules[id]}} for id in ids]
     run = {

@@ -41,12 +41,6 @@ class Sound:
 def read_sound(file: Path) -> Sound:
     """Read a WAV file.
 
-    Args:
-        file: Its path.
-
-    Returns:
-        The sound.
-
     Raises:
         ValueError: The file cannot be played. The message is a remedy.
     """

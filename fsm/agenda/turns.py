@@ -125,12 +125,7 @@ class Turns:
         return next((turn for turn in self.open if turn.speech == speech), None)
 
     def after(self, entry: Entry, agenda: Agenda) -> Step:
-        """The turns after one more entry, and those that it ends.
-
-        Args:
-            entry: The entry.
-            agenda: The agenda after it.
-        """
+        """The turns after one more entry, which is in the agenda, and those that it ends."""
         match entry:
             case TurnCommitted(number, deferred):
                 now_open = *self.open, OpenTurn(number, deferred)

@@ -104,15 +104,8 @@ def _explored(rows: tuple[tuple[str, tuple[tuple[str, Fate], ...]], ...]) -> Age
 
 
 def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
-    """Visit every state of the small world in which any reply may start, breadth-first.
-
-    Args:
-        rules: The agenda of a flow.
-        bounds: The size of the world.
-
-    Returns:
-        The shortest path to a broken property, if there is one.
-    """
+    """Visit every state of the small world in which any reply may start, breadth-first, for the
+    shortest path to a broken property."""
     world = World(rules, bounds)
     first = world.first()
     came: dict[State, tuple[State, str] | None] = {first: None}
@@ -131,15 +124,8 @@ def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
 
 
 def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
-    """Visit every situation of the small world of turn and agenda, breadth-first.
-
-    Args:
-        flow: A flow of kind `turn`, with an agenda.
-        bounds: How large the world is.
-
-    Returns:
-        The shortest path to a broken property, if there is one; otherwise the longest wait at rest.
-    """
+    """Visit every situation of the small world of turn and agenda, breadth-first, for the
+    shortest path to a broken property; otherwise for the longest wait at rest."""
     report, spots = _joined(_Joined(_as_read(flow)), bounds)
     if report.broken:
         return report

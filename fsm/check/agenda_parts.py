@@ -98,12 +98,7 @@ class Deliveries:
 
 
 class Parts:
-    """The possible changes of the replies, calls and utterances.
-
-    Args:
-        rules: The agenda of a flow.
-        bounds: The size of the world.
-    """
+    """The possible changes of the replies, calls and utterances."""
 
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
         self.rules, self.bounds = rules, bounds

@@ -51,12 +51,7 @@ Move = tuple[str, State]
 
 
 class World:
-    """The possible moves, and their effects.
-
-    Args:
-        rules: The agenda of a flow.
-        bounds: How large the world is.
-    """
+    """The possible moves, and their effects."""
 
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
         self.bounds = bounds

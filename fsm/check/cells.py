@@ -15,23 +15,14 @@ _LEAVES = frozenset({"delivered", "dropped"})
 
 
 def broken_by(rules: Rules, other: Rules) -> str | None:
-    """The property that another table breaks, if it breaks one.
-
-    Args:
-        rules: A table that breaks no property.
-        other: A table with the same rows and columns.
-    """
+    """The property that another table with the same cells breaks, if it breaks one."""
     if not any(cell in _looked_at(rules) for cell in _differ(rules, other)):
         return None
     return explore_table(other).broken or None
 
 
 def why_same(rules: Rules, other: Rules) -> str | None:
-    """Why another table is equivalent; None if it is not.
-
-    Args:
-        other: A table with the same rows and columns.
-    """
+    """Why another table is equivalent; None if it is not."""
     reasons = set[str | None]()
     for row, column in _differ(rules, other):
         fates = {rules.settle[row][column], other.settle[row][column]}

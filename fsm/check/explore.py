@@ -155,11 +155,8 @@ class StateMoves:
 
 
 def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
-    """Visit every reachable configuration, at most `limit` of them.
-
-    Args:
-        first: Stop at the first violation.
-    """
+    """Visit every reachable configuration, at most `limit` of them, or all to the `first`
+    violation."""
     started = perf_counter()
     found = Exploration({model.initial: None})
     tables = found.tables

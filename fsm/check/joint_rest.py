@@ -60,11 +60,7 @@ class Unasked:
 
 
 class Rest:
-    """The moves at rest.
-
-    Args:
-        flow: A flow of kind `turn`.
-    """
+    """The moves at rest."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow

@@ -15,13 +15,7 @@ __all__ = ["TurnSide"]
 
 
 class TurnSide:
-    """The possible next moves.
-
-    Args:
-        flow: A flow of kind `turn`.
-        bounds: The size of the world.
-        timed: See `JointHost`.
-    """
+    """The possible next moves."""
 
     def __init__(self, flow: Flow, bounds: Bounds, *, timed: bool = False) -> None:
         self.flow, self.bounds = flow, bounds

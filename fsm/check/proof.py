@@ -43,12 +43,7 @@ _KINDS = ("never", "always", "leads_to")
 
 
 class Proof:
-    """One proof in progress.
-
-    Args:
-        flow: The flow.
-        limit: Stop after this many configurations.
-    """
+    """One proof in progress."""
 
     def __init__(self, flow: Flow, limit: int) -> None:
         self.started = perf_counter()

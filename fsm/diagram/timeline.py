@@ -162,12 +162,7 @@ def timeline(
 
 
 def above_each_other(journals: Mapping[str, Journal], *, theme: Theme = "auto") -> str:
-    """Draw who speaks and which tools run in several journals, on one scale, as SVG.
-
-    Args:
-        journals: The journals, each under its heading.
-        theme: ``light``, ``dark``, or ``auto``: as the reader's system has it.
-    """
+    """Draw who speaks and which tools run in several journals, on one scale, as SVG."""
     conversations = {name: read_lanes(journal) for name, journal in journals.items()}
     longest = max(lanes.end for lanes in conversations.values())
     body: list[str] = []

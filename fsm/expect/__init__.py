@@ -35,10 +35,6 @@ _OF: Mapping[Kind, Callable[[str, Expectation], Extent]] = {
 def extent_of(text: str, expected: Expectation) -> Extent:
     """How much of an expected value the user has said.
 
-    Args:
-        text: The transcript so far.
-        expected: The expected value.
-
     Returns:
         ``whole`` if all of it was said and nothing can follow; ``partial`` if more must follow;
         ``unknown`` if it may be complete and may go on, or if it is something else.

@@ -42,9 +42,6 @@ class Problem:
 def problems_of(expected: Expectation) -> Iterator[Problem]:
     """All problems of an expectation.
 
-    Args:
-        expected: The expectation.
-
     Example:
         >>> from turnfsm.fsm.expect import Expectation
         >>> from turnfsm.fsm.expect.sense import problems_of

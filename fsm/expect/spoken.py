@@ -65,10 +65,6 @@ class Spoken:
 def read(text: str, alphabet: str) -> Spoken:
     """The signs of an alphabet in what was said.
 
-    Args:
-        text: What was said.
-        alphabet: The signs to read. Other signs count as ordinary words.
-
     Example:
         >>> from turnfsm.fsm.expect.spoken import DIGITS, read
         >>> read("it's four two, uh, double seven", DIGITS).signs

@@ -98,13 +98,8 @@ def load_flow(name_or_path: str | Path) -> Flow:
 
 @cache
 def load_shipped(name: str) -> Flow:
-    """Load a shipped flow, even if the current folder has a file of that name.
-
-    Args:
-        name: The name of a shipped flow.
-
-    Returns:
-        The flow; the same object each time.
+    """Load a shipped flow, the same object each time, even if the current folder has a file of that
+    name.
 
     Raises:
         KeyError: There is no such flow.

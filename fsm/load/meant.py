@@ -24,10 +24,6 @@ __all__ = ["as_entry", "as_field", "belongs", "missing"]
 def belongs(key: str, kind: type) -> str:
     """A remedy that shows where the key is known: below the class that has it, or in the flow.
 
-    Args:
-        key: The key.
-        kind: The class in which it is not known.
-
     Returns:
         Such as ``it belongs in 'tuning: {min_words: ...}'``; empty if no place, or no single one,
         is known.
