@@ -55,7 +55,6 @@ def restore_turns(
     ledger: Ledger,
     conductor: Conductor,
     messages: Collection[str],
-    owner: str,
     turn_of: Callable[[Mapping[str, object]], UserTurn],
     *,
     commits_by_itself: bool = True,
@@ -64,7 +63,6 @@ def restore_turns(
 
     Args:
         messages: The ids of the messages in the conversation.
-        owner: The agent that answers the turns.
         turn_of: Makes a turn from what `Conversation.turn` has stored.
         commits_by_itself: A turn is committed without the application.
 
@@ -76,9 +74,9 @@ def restore_turns(
             ledger.post(call, "committed")
     conductor.log.turns = Turns.continued(past.turns.get("outcomes", {}))
     for waiting in past.turns.get("waiting", ()):
-        conductor.commits.defer(turn_of(waiting), owner, "its worker died before it was answered")
+        conductor.commits.defer(turn_of(waiting))
     if text := past.turns.get("uncommitted"):
-        conductor.commits.defer_uncommitted(owner, turn_of({"text": text}), commits_by_itself)
+        conductor.commits.defer_uncommitted(turn_of({"text": text}), commits_by_itself)
     rules = past.flow.agenda if past.flow.agenda.settle else conductor.log.rules
     for entry in agenda_entries(past.journal, ledger, rules, messages):
         conductor.log.add(entry)

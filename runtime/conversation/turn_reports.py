@@ -53,14 +53,13 @@ class TurnReports:
             again, self._speculation = self._speculation, None
             again()
 
-    def defers_short_turn(self, owner: str, info: UserTurn) -> bool:
+    def defers_short_turn(self, info: UserTurn) -> bool:
         """A turn has ended with too few words to interrupt (`min_words`).
 
         Posts `turn_too_short`, and `turn_deferred` if the flow chooses `defer_turn`. Otherwise the
         text becomes part of what the user says next.
 
         Args:
-            owner: The agent that would answer it.
             info: The turn.
         """
         core, self._speculation = self._core, None
@@ -70,17 +69,16 @@ class TurnReports:
             return False
         core.host.utterance_over()
         core.expecting.turn_complete()
-        self.defer(info, owner, "it has too few words to interrupt the queued speech")
+        self.defer(info)
         return True
 
-    def may_commit(self, owner: str, info: UserTurn, *, empty_transcript: bool = False) -> bool:
+    def may_commit(self, info: UserTurn, *, empty_transcript: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
         Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred.
         If neither is taken: `turn_committed`, and `turn_deferred` if that is refused.
 
         Args:
-            owner: The agent that the turn was committed to.
             info: The turn.
             empty_transcript: It has no transcript. It is not deferred, as there is nothing to
                 answer later.
@@ -96,9 +94,9 @@ class TurnReports:
             core.expecting.turn_complete()
         if isinstance(verdict, Refused):
             if not empty_transcript:
-                self.defer(info, owner, verdict.why)
+                self.defer(info)
             return False
-        core.turns.commit(info, owner)
+        core.turns.commit(info)
         return True
 
     def was_yes(self, info: UserTurn) -> bool:
@@ -121,30 +119,25 @@ class TurnReports:
 
     # -- a turn is deferred, or passed on to the next agent
 
-    def defer(self, info: UserTurn, owner: str, reason: str) -> None:
-        """A turn cannot be answered now. Posts `turn_deferred`.
-
-        Args:
-            owner: The agent that it was committed to.
-            reason: Why it must wait.
-        """
-        self._core.turns.defer(info, owner, reason)
+    def defer(self, info: UserTurn) -> None:
+        """A turn cannot be answered now. Posts `turn_deferred`."""
+        self._core.turns.defer(info)
         self._deferred()
 
-    def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
+    def defer_to_next_agent(self, info: UserTurn, complete: bool) -> None:
         """A turn has ended, and its agent is about to be replaced: the next agent answers it. Posts
         `turn_deferred`. Also posts `endpointing_ended` if the turn is complete, so that this
         agent's remaining speech need not wait for a transcript."""
         self._core.expecting.turn_complete()
-        self.defer(info, owner, "a handoff is under way")
+        self.defer(info)
         if complete:
             self._core.post("endpointing_ended")
 
-    def defer_uncommitted(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
+    def defer_uncommitted(self, info: UserTurn, commits_by_itself: bool) -> None:
         """An agent is closed during a turn; the next agent gets it. Posts `turn_deferred` if it
         needs no further commit."""
         if commits_by_itself:
-            self.defer(info, owner, "its agent was closed before it was committed")
+            self.defer(info)
         else:
             self._carried = info.new_transcript
 

@@ -31,7 +31,6 @@ class Turn:
     Attributes:
         number: Its place in the conversation, from 1; 0 if it was typed.
         info: The turn as the framework describes it.
-        owner: The agent that it was committed to.
         speech: The speech of its reply, once requested. The text of the turn is in the
             conversation then.
         too_late: It cannot be answered now, because a handoff has begun, or because a speech that
@@ -43,7 +42,6 @@ class Turn:
 
     number: int
     info: UserTurn
-    owner: str = ""
     speech: Speech | None = None
     too_late: bool = False
     items: frozenset[str] = frozenset()
@@ -74,14 +72,14 @@ class UserTurns:
 
     # -- a turn is committed or deferred
 
-    def commit(self, info: UserTurn, owner: str) -> None:
+    def commit(self, info: UserTurn) -> None:
         """A turn is committed.
 
         It is the deferred turn, or begins with the text of that turn.
         """
         deferred = self.is_deferred(info)
         self._absorb_deferred(info)
-        self._latest = Turn(self._next, info, owner)
+        self._latest = Turn(self._next, info)
         self._follow_utterance(self._latest)
         self._log.add(TurnCommitted(self._latest.number, deferred))
 
@@ -104,18 +102,17 @@ class UserTurns:
         before = self.deferred.work.new_transcript if self.deferred is not None else ""
         return _joined(before, text)
 
-    def defer(self, info: UserTurn, owner: str, reason: str) -> None:
+    def defer(self, info: UserTurn) -> None:
         """A turn is deferred. It absorbs the turn that was deferred before."""
         if not self.is_deferred(info):
             self._absorb_deferred(info)
-            self.deferred = Deferred("user turn", info, owner, reason)
+            self.deferred = Deferred(info)
 
     def drop_deferred(self) -> UserTurn | None:
         """Drop the deferred turn, and return it."""
         deferred, self.deferred = self.deferred, None
         if deferred is None:
             return None
-        deferred.end = "dropped"
         self._log.add(TurnNotCommitted(self._next, dropped=True))
         return deferred.work
 
@@ -236,18 +233,14 @@ class UserTurns:
 
     def _defer_again(self, turn: Turn) -> None:
         if (deferred := self.deferred) is None:
-            why = "it found a handoff or a speech that cannot be interrupted"
-            self.defer(turn.info, turn.owner, why)
+            self.defer(turn.info)
         else:  # the deferred turn is newer
             texts = turn.info.new_transcript, deferred.work.new_transcript
             deferred.work.new_transcript = _joined(*texts)
 
     def _absorb_deferred(self, info: UserTurn) -> None:
         deferred, self.deferred = self.deferred, None
-        if deferred is None:
-            return
-        deferred.end = "begun"
-        if deferred.work is not info:
+        if deferred is not None and deferred.work is not info:
             info.new_transcript = _joined(deferred.work.new_transcript, info.new_transcript)
             self._log.add(TurnNotCommitted(self._next))
 

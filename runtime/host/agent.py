@@ -48,7 +48,6 @@ class Host:
         closing: The session is closing or closed.
         calls: The tool calls.
         tasks: Its tasks, which end when it closes.
-        owner: The agent's name, stored with deferred turns.
         ids: The prefix of the replies' ids.
     """
 
@@ -60,7 +59,6 @@ class Host:
     user_silent = False
     agent_state = "listening"
     closing = False
-    owner = "agent"
     ids = "reply"
 
     def __init__(self) -> None:
@@ -298,7 +296,7 @@ class Host:
     def take_turn(self, turn: UserTurn) -> None:
         """A turn of the user is complete, or was deferred: answer it if the flow allows that."""
         assert isinstance(turn, Turn)
-        if commit_turn(self.conductor, self.owner, turn):
+        if commit_turn(self.conductor, turn):
             self.ask(self.new_reply(), turn, self.add_user_message(turn.new_transcript))
 
     @property

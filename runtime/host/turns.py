@@ -22,17 +22,14 @@ class Turn:
     restored: bool = False
 
 
-def commit_turn(conductor: Conductor, owner: str, turn: Turn) -> bool:
+def commit_turn(conductor: Conductor, turn: Turn) -> bool:
     """A turn of the user is complete. Ask the flow whether it may be answered now.
-
-    Args:
-        owner: The agent that answers it.
 
     Returns:
         True if so; a request for the reply follows. Otherwise the flow ignores it, or takes it
         later: then it calls `Agent.take_turn`.
     """
-    taken = conductor.commits.may_commit(owner, turn)
+    taken = conductor.commits.may_commit(turn)
     conductor.utterance.post("turn_decided")
     if taken:
         conductor.commits.answer_started(turn, ())

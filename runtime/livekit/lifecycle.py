@@ -83,8 +83,7 @@ class SessionLifecycle:
             raise RuntimeError("nested runs are not supported")
         self._run = GovernedRun.adopt(result, self.run_progressed)
         self._run.when_done(self._ended)
-        reason = "a handoff or an `on_enter` is in progress"
-        self.waiting = Deferred("run", reply, self._session.current_agent.label, reason)
+        self.waiting = Deferred(reply)
         self._post("run_requested")
         return result
 
@@ -116,7 +115,7 @@ class SessionLifecycle:
         run, waiting = self._run, self.waiting
         if run is None or waiting is None:
             return
-        self.waiting, waiting.end = None, "begun"
+        self.waiting = None
         try:
             waiting.run(lambda reply: self._session.begin_run(run, **reply))
         except Exception as error:
@@ -129,7 +128,7 @@ class SessionLifecycle:
 
     def fail_run(self, event: Event) -> None:
         """End the waiting run with an error."""
-        self._drop()
+        self.waiting = None
         if self._run is not None:
             self._run.fail(RuntimeError("session closed before the run could begin"))
 
@@ -168,10 +167,5 @@ class SessionLifecycle:
 
     def _ended(self, run: GovernedRun) -> None:
         if run is self._run:
-            self._run = None
-            self._drop()
+            self._run = self.waiting = None
             self._post("run_ended")
-
-    def _drop(self) -> None:
-        if self.waiting is not None:
-            self.waiting.end, self.waiting = "dropped", None

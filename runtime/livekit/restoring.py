@@ -87,7 +87,6 @@ async def _restore(
         session.ledger,
         session._conductor,
         {item.id for item in items},
-        agent.label,
         lambda turn: turn_of(str(turn["text"]), float(str(turn.get("confidence", 0.0)))),
         commits_by_itself=session.turn_detection != "manual",
     )

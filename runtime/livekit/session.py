@@ -24,7 +24,6 @@ from turnfsm.runtime.arguments import check_keywords
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.cut_off import read_calls
-from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
@@ -222,20 +221,6 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         turns = self._conductor.turns
         waiting = {"asked": turns.asked, "queued": int(turns.deferred is not None)}
         return {**self._conductor.log.turns.outcomes, **waiting}
-
-    @property
-    def deferred(self) -> tuple[Deferred[Any], ...]:
-        """The deferred work: a run, the deferred user turn, then results on the agenda.
-
-        Each begins with the context variables of the task that requested it.
-        """
-        first = self._life.waiting, self._conductor.turns.deferred
-        reason = "the user interrupted before the result arrived"
-        pending = (
-            Deferred("next reply", call.id, owner=call.name, reason=reason, context=call.context)
-            for call in self._conductor.tools.pending
-        )
-        return *(work for work in first if work is not None), *pending
 
     @overload
     async def start(

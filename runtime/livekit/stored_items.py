@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from livekit.agents import Agent, llm
 
-from turnfsm.runtime.conversation.deferred import Deferred
-
+from .lifecycle import SessionLifecycle
 from .overrides import conversation_of
 
 __all__ = ["StoredItems", "StoredSession"]
@@ -20,12 +19,12 @@ INSTRUCTIONS = "lk.agent_task.instructions"
 class StoredSession(Protocol):
     """The parts of a session that are stored."""
 
+    _life: SessionLifecycle
+
     @property
     def history(self) -> llm.ChatContext: ...
     @property
     def activity(self) -> Any: ...
-    @property
-    def deferred(self) -> tuple[Deferred[Any], ...]: ...
 
 
 class StoredItems:
@@ -74,9 +73,8 @@ class StoredItems:
         return {"text": info.new_transcript, "confidence": info.transcript_confidence}
 
     def waiting(self) -> Iterator[Mapping[str, Any]]:
-        for deferred in self._session.deferred:
-            if deferred.what == "run":
-                yield {"text": deferred.work["user_input"], "confidence": 1.0}
+        if (run := self._session._life.waiting) is not None:
+            yield {"text": run.work["user_input"], "confidence": 1.0}
 
     def uncommitted(self) -> str:
         activity = self._session.activity

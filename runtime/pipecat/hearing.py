@@ -14,9 +14,6 @@ __all__ = ["Hearing"]
 
 _EXACT = 1e-6  # seconds; less than this is over
 
-OWNER = "pipeline"
-"""The owner of all turns, as there is only one agent."""
-
 
 class Hearing:
     """Reports the user to the conductor.
@@ -233,7 +230,7 @@ class Hearing:
             conductor.commits.answer_ended(lost)  # Pipecat had no text for it
         if turn is None:
             turn = Turn(self._take_words())
-        taken = commit_turn(conductor, OWNER, turn)
+        taken = commit_turn(conductor, turn)
         if taken:
             self.committed = turn
         self.ignored = not taken and not conductor.turns.is_deferred(turn)
@@ -247,7 +244,7 @@ class Hearing:
         conductor = self._conductor
         if not (self.has_turn and conductor.host.too_few_words(self.uncommitted)):
             return False
-        if conductor.commits.defers_short_turn(OWNER, Turn(self.uncommitted)):
+        if conductor.commits.defers_short_turn(Turn(self.uncommitted)):
             self._take_words()
         else:
             self._short = True

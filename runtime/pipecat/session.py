@@ -27,7 +27,7 @@ from turnfsm.runtime.store.protocol import SessionTaken, Store
 from .agent import PipecatAgent, Reports
 from .backchannels import PipecatBackchannels
 from .functions import parameters_of
-from .hearing import OWNER, Hearing
+from .hearing import Hearing
 from .output import Tap
 from .stored_messages import StoredMessages, restore_messages, turn_of
 
@@ -121,7 +121,7 @@ class PipecatSession(PipecatBackchannels):
         messages = restore_messages(past, self.ledger, agent.names)
         users = [agent.names.of(m) for m in messages if m["role"] == "user"]
         agent.context.add_messages(messages)
-        restore_turns(past, self.ledger, self.conductor, users, OWNER, turn_of)
+        restore_turns(past, self.ledger, self.conductor, users, turn_of)
 
     def taken(self, error: SessionTaken) -> None:
         """Another worker has taken over the conversation: say nothing more, and end the

@@ -12,7 +12,7 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.past import Past
 
 from .agent import PipecatAgent
-from .hearing import OWNER, Hearing
+from .hearing import Hearing
 from .requests import Message, Names, call_message, call_status
 
 __all__ = ["StoredMessages", "restore_messages", "turn_of"]
@@ -26,7 +26,7 @@ class StoredMessages:
             too.
     """
 
-    agent = OWNER
+    agent = "pipeline"
 
     def __init__(self, agent: PipecatAgent, hearing: Hearing, given: Iterable[Message]) -> None:
         self._agent, self._hearing = agent, hearing

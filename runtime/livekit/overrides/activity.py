@@ -146,7 +146,7 @@ class GovernedActivity(ProducingActivity):
             if not self._empty_transcript(info):
                 if self._transcribed:
                     self.turn_decided()
-                self._conductor.commits.defer_to_next_agent(self.label, info, self._transcribed)
+                self._conductor.commits.defer_to_next_agent(info, self._transcribed)
             self._cancel_preemptive_generation()
             return True
         deferred = self._conductor.turns.is_deferred(info)
@@ -159,7 +159,7 @@ class GovernedActivity(ProducingActivity):
                     self.turn_decided()
             return True
         if not (committed or deferred or self.stt is None):
-            committed = self._conductor.commits.defers_short_turn(self.label, info)
+            committed = self._conductor.commits.defers_short_turn(info)
         if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
         if (task := self._answer_task) is not None:
@@ -216,9 +216,8 @@ class GovernedActivity(ProducingActivity):
             return True  # the model answers by itself
         if not self._remove_answered_text(info):
             return False
-        may = self._conductor.commits.may_commit(
-            self.label, info, empty_transcript=self._empty_transcript(info)
-        )
+        empty = self._empty_transcript(info)
+        may = self._conductor.commits.may_commit(info, empty_transcript=empty)
         if not may and self._conductor.commits.was_yes(info):
             cast(Any, self.session).add_transcript(info)
         return may

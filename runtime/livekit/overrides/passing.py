@@ -79,7 +79,7 @@ class PassingActivity(HearingActivity):
             if self._conductor.closing:
                 cast(Any, self.session).add_transcript(turn)
             else:
-                self._conductor.commits.defer_uncommitted(self.label, turn, ends)
+                self._conductor.commits.defer_uncommitted(turn, ends)
         return committed and turn is None
 
     async def _start_session(self, **how: Any) -> None:
