@@ -44,27 +44,16 @@ class TurnHost(HostFacts):
         if agent is not None and deferred is not None:
             deferred.run(agent.take_turn)
 
-    def defer_turn(self, event: Event) -> None:
-        """Do nothing: the adapter defers the turn."""
+    def _left_to_adapter(self, event: Event) -> None:
+        """Do nothing: the adapter reads the verdict, and carries the action out."""
+
+    defer_turn = discard_turn = leave_turn = _left_to_adapter
+    request_reply = request_with_results = start_preemptive_generation = _left_to_adapter
+    let_tool_proceed = _left_to_adapter
 
     def drop_turn(self, event: Event) -> None:
         """Stop waiting for the reply to the open turn. A late reply is still spoken."""
         self.turn.post("turn_dropped", reason="overdue")
-
-    def start_preemptive_generation(self, event: Event) -> None:
-        """Do nothing: the adapter continues the speculation."""
-
-    def request_reply(self, event: Event) -> None:
-        """Do nothing: the adapter continues the request."""
-
-    def request_with_results(self, event: Event) -> None:
-        """Do nothing: the adapter adds the missing results and continues the request."""
-
-    def discard_turn(self, event: Event) -> None:
-        """Do nothing: the adapter leaves the turn unanswered."""
-
-    def leave_turn(self, event: Event) -> None:
-        """Do nothing: the adapter leaves the turn of a user on hold unanswered."""
 
     # -- the output
 
@@ -230,9 +219,6 @@ class TurnHost(HostFacts):
     def end_questions(self, event: Event) -> None:
         """End the calls that wait for a yes: the user says something else."""
         self.confirming.end_all()
-
-    def let_tool_proceed(self, event: Event) -> None:
-        """Do nothing: the tool continues."""
 
     def note_objection(self, event: Event) -> None:
         """The user objects to the calls that were made before."""

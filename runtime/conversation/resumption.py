@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from turnfsm.fsm import Machine
 from turnfsm.fsm.load import load_shipped
+from turnfsm.runtime.store.past import Past
 
-__all__ = ["CUT_OFF", "HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "UNKNOWN_END", "Before", "Resumption"]
+__all__ = ["CUT_OFF", "HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "UNKNOWN_END", "Resumption"]
 
 UNKNOWN_END = (
     "This call was running when the connection was interrupted. It is not known whether it took "
@@ -42,50 +42,21 @@ _INSTRUCTIONS = {
 }
 
 
-class Before(Protocol):
-    """The state of the conversation when its worker died."""
-
-    @property
-    def begun(self) -> bool:
-        """The user has heard the agent, or has said something."""
-
-    @property
-    def reply_under_way(self) -> bool:
-        """The agent was speaking or about to speak."""
-
-    @property
-    def reply_heard(self) -> bool:
-        """The user has heard the beginning of that reply."""
-
-    @property
-    def transcript_lost(self) -> bool:
-        """The user was speaking, and the transcript is lost."""
-
-    @property
-    def apologised(self) -> bool:
-        """The agent has begun an apology since the user last spoke."""
-
-    @property
-    def unsaid(self) -> Mapping[str, bool]:
-        """The facts that the next worker needs if this one dies before it speaks."""
-        ...
-
-
 class Resumption:
     """The host of `specs/resume.yaml`.
 
     Its methods and attributes implement the actions and host facts of the same names.
 
     Args:
-        before: The state of the conversation.
+        past: The state of the conversation when its worker died.
         results: There is a result to deliver.
 
     Attributes:
         apologises: The first reply contains an apology.
     """
 
-    def __init__(self, before: Before, *, results: bool) -> None:
-        self._before = before
+    def __init__(self, past: Past, *, results: bool) -> None:
+        self._past = past
         self._results = results
         self._machine = Machine(load_shipped("resume"))
         self._instructions = ""
@@ -105,7 +76,7 @@ class Resumption:
     @property
     def unsaid(self) -> Mapping[str, bool]:
         """The facts that the next worker needs if this one dies before that reply."""
-        return self._before.unsaid if self.unfinished else {}
+        return self._past.unsaid if self.unfinished else {}
 
     def post(self, trigger: str) -> None:
         """Decide on a trigger, change the state, and carry out the actions."""
@@ -126,4 +97,4 @@ class Resumption:
     def _fact(self, name: str) -> bool:
         if name == "calls_unreported":
             return self._results
-        return bool(getattr(self._before, name))
+        return bool(getattr(self._past, name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.expect import Extent
+from turnfsm.runtime.event import Event
 
 from .core import Core
 from .utterance import Utterance
@@ -59,16 +59,7 @@ class UserReports:
         self._core.post("user_stopped_speaking")
         agent = self._core.agent
         by_button = agent is not None and agent.setup.manual_turns and agent.setup.commits_audio
-        if (by_button or unheard or self.uninterruptible) and not self._core.host.endpointing():
-            self._core.post("endpointing_ended")
-
-    def shown_voice_ended(self, *, recognised: bool) -> None:
-        """Speech that only transcripts showed has ended, with or without a final transcript. Posts
-        `user_stopped_speaking`, and `endpointing_ended` if no transcript is awaited."""
-        if not self._core.governs:
-            return
-        self.voice_ended()
-        if not (recognised or self._core.host.endpointing()):  # its transcript was awaited
+        if (by_button or unheard or self.uninterruptible()) and not self._core.host.endpointing():
             self._core.post("endpointing_ended")
 
     def barge_in(self) -> None:
@@ -119,7 +110,7 @@ class UserReports:
         Posts `final_transcript`, unless a speech has the floor and the transcript came after the
         end of speech, with too few words to interrupt.
         """
-        if self.may_interrupt or self.speaking or self._core.floor.step is None:
+        if self.may_interrupt() or self.speaking or self._core.floor.step is None:
             self._core.post("final_transcript")
 
     def endpointing_finished(self, *, cancelled: bool) -> None:
@@ -151,28 +142,50 @@ class UserReports:
         """The flow has a state that holds back a reply while the user speaks."""
         return "hold_output" in actions_used(self._core.turn.flow)
 
-    # -- the protocol of the utterance
+    # -- the utterance: its host facts and actions, and the protocol `Hearing`
 
-    @property
     def may_interrupt(self) -> bool:
         """The transcript has enough words to interrupt."""
         least = self._core.session.settings.min_words
         return least == 0 or self._last_barge_in is not None
 
-    @property
     def uninterruptible(self) -> bool:
         """The speech that has the floor cannot be interrupted."""
         step = self._core.floor.step
         return step is not None and not step.speech.interruptible
 
-    @property
     def ends_turns(self) -> bool:
         """The end of an utterance may end the turn."""
         agent = self._core.agent
-        if agent is None:
-            return False
-        setup = agent.setup
-        return setup.has_stt and not setup.manual_turns
+        return agent is not None and agent.setup.has_stt and not agent.setup.manual_turns
+
+    def value_whole(self) -> bool:
+        """The user has said the whole expected value."""
+        return self._core.expecting.extent == "whole"
+
+    def value_partial(self) -> bool:
+        """The user has said only a part of it."""
+        return self._core.expecting.extent == "partial"
+
+    def begin_voice(self, event: Event) -> None:
+        """An interim transcript shows that the user speaks."""
+        self.voice_started()
+
+    def end_voice(self, event: Event) -> None:
+        """Such speech has ended with a final transcript. Posts `user_stopped_speaking`."""
+        if self._core.governs:
+            self.voice_ended()
+
+    def end_untranscribed_voice(self, event: Event) -> None:
+        """Such speech has ended, and no transcript follows. Posts `user_stopped_speaking`, and
+        `endpointing_ended` if no transcript is awaited."""
+        self.end_voice(event)
+        if self._core.governs and not self._core.host.endpointing():
+            self._core.post("endpointing_ended")
+
+    def report_noise(self, event: Event) -> None:
+        """The voice was noise."""
+        self.noise_ended()
 
     @property
     def min_duration(self) -> float:
@@ -184,14 +197,9 @@ class UserReports:
         """The session's timers in seconds, and how long to wait for the rest of an expected
         value."""
         timers = self._core.session.settings.timers
-        if self._core.expecting.extent != "partial":
+        if not self.value_partial():
             return timers
         return {**timers, "value_wait": self._core.expecting.wait}
-
-    @property
-    def extent(self) -> Extent:
-        """How much of the expected value the user has said."""
-        return self._core.expecting.extent
 
     def utterance_moved(self, *, settled: bool) -> None:
         """Retry pending work. Posts `endpointing_ended` if no transcript is awaited and endpointing

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.expect import Extent
 from turnfsm.fsm.load import load_shipped
-from turnfsm.runtime.event import Event
 from turnfsm.runtime.turn import TurnRuntime
 
 __all__ = ["Hearing", "Question", "Utterance"]
@@ -34,19 +32,11 @@ _OWN = "value_wait"
 
 
 class Hearing(Protocol):
-    """The conversation as the utterance sees it."""
+    """The conversation as the utterance sees it: also the host of `specs/utterance.yaml`, with a
+    method for each of its actions and host facts."""
 
-    @property
     def may_interrupt(self) -> bool:
         """The transcript has enough words to interrupt."""
-
-    @property
-    def uninterruptible(self) -> bool:
-        """The speech that holds the floor cannot be interrupted."""
-
-    @property
-    def ends_turns(self) -> bool:
-        """The end of an utterance ends the turn."""
 
     @property
     def min_duration(self) -> float:
@@ -57,31 +47,16 @@ class Hearing(Protocol):
         """The timers of the turn's flow in seconds, and `value_wait` if a part of an expected value
         was said. They may change during a session."""
 
-    @property
-    def extent(self) -> Extent:
-        """How much of the expected value the user has said."""
-
-    def voice_started(self) -> None:
-        """The user speaks, shown only by an interim transcript."""
-
-    def shown_voice_ended(self, *, recognised: bool) -> None:
-        """Such speech has ended, with or without a final transcript."""
-
     def utterance_moved(self, *, settled: bool) -> None:
         """The machine has taken a trigger. `settled`: the answer to an earlier `ask` has changed
         from yes to no, and the user is silent."""
-
-    def noise_ended(self) -> None:
-        """The last speech got no transcript."""
 
     def utterance_over(self) -> None:
         """No transcript can end the turn any more, and `ask` was not called."""
 
 
 class Utterance:
-    """The host of `specs/utterance.yaml`.
-
-    Its methods implement the actions and host facts of the same names.
+    """Runs `specs/utterance.yaml`.
 
     Args:
         hearing: The rest of the conversation.
@@ -90,7 +65,7 @@ class Utterance:
     def __init__(self, hearing: Hearing) -> None:
         self._hearing = hearing
         self._timers: dict[str, float] = {}
-        self._runtime = TurnRuntime(load_shipped("utterance"), self, maxlen=1)
+        self._runtime = TurnRuntime(load_shipped("utterance"), hearing, maxlen=1)
         self._runtime.observe(self._observed)
         self._yes: set[Question] = set()
         self._open = False
@@ -123,7 +98,7 @@ class Utterance:
             self.post("unheard_ended")
             return
         long = self._heard >= self._hearing.min_duration
-        self.post("voice_ended" if long and self._hearing.may_interrupt else "sound_ended")
+        self.post("voice_ended" if long and self._hearing.may_interrupt() else "sound_ended")
 
     def post(self, event: str) -> None:
         """Report any other event of the flow."""
@@ -148,44 +123,6 @@ class Utterance:
     def due(self) -> bool:
         """The user speaks, or has spoken and the transcript may still arrive."""
         return self._runtime.state in ("speaking", "speaking_on", "awaiting", "expecting")
-
-    # -- host facts
-
-    def may_interrupt(self) -> bool:
-        """The transcript may interrupt."""
-        return self._hearing.may_interrupt
-
-    def uninterruptible(self) -> bool:
-        """The speech that holds the floor cannot be interrupted."""
-        return self._hearing.uninterruptible
-
-    def ends_turns(self) -> bool:
-        """The end of an utterance ends the turn."""
-        return self._hearing.ends_turns
-
-    def value_whole(self) -> bool:
-        """The user has said the whole expected value."""
-        return self._hearing.extent == "whole"
-
-    def value_partial(self) -> bool:
-        """The user has said only a part of it."""
-        return self._hearing.extent == "partial"
-
-    # -- actions
-
-    def begin_voice(self, event: Event) -> None:
-        self._hearing.voice_started()
-
-    def end_voice(self, event: Event) -> None:
-        self._hearing.shown_voice_ended(recognised=True)
-
-    def end_untranscribed_voice(self, event: Event) -> None:
-        """Report that the user has stopped speaking, and that no transcript follows."""
-        self._hearing.shown_voice_ended(recognised=False)
-
-    def report_noise(self, event: Event) -> None:
-        """Report that the voice was noise."""
-        self._hearing.noise_ended()
 
     # -- inside
 

@@ -10,6 +10,7 @@ import pytest
 
 from turnfsm.fsm.expect import Extent
 from turnfsm.runtime.conversation.utterance import Utterance
+from turnfsm.runtime.event import Event
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
@@ -18,9 +19,7 @@ pytestmark = pytest.mark.usefixtures("virtual_time")
 class Heard:
     """The rest of the conversation; `reports` says what it was told, and when."""
 
-    may_interrupt: bool = True
-    uninterruptible: bool = False
-    ends_turns: bool = True
+    turns_end: bool = True
     min_duration: float = 0.5
     timers: Mapping[str, float] = {"transcript_wait": 0.3, "false_interruption": 2.0}
     extent: Extent = "unknown"
@@ -30,20 +29,44 @@ class Heard:
         """Note something with its time."""
         self.reports.append((round(asyncio.get_running_loop().time(), 2), what))
 
-    def voice_started(self) -> None:
+    def may_interrupt(self) -> bool:
+        """Every transcript may."""
+        return True
+
+    def uninterruptible(self) -> bool:
+        """Nothing that the agent says is."""
+        return False
+
+    def ends_turns(self) -> bool:
+        """Whether the end of an utterance ends the turn."""
+        return self.turns_end
+
+    def value_whole(self) -> bool:
+        """Whether the whole expected value was said."""
+        return self.extent == "whole"
+
+    def value_partial(self) -> bool:
+        """Whether only a part of it was said."""
+        return self.extent == "partial"
+
+    def begin_voice(self, event: Event) -> None:
         """Note it."""
         self.note("speaks")
 
-    def shown_voice_ended(self, *, recognised: bool) -> None:
+    def end_voice(self, event: Event) -> None:
         """Note it."""
-        self.note("recognised" if recognised else "empty_transcript")
+        self.note("recognised")
+
+    def end_untranscribed_voice(self, event: Event) -> None:
+        """Note it."""
+        self.note("empty_transcript")
+
+    def report_noise(self, event: Event) -> None:
+        """Nothing is noted: this is for the agenda."""
 
     def utterance_over(self) -> None:
         """Note it."""
         self.note("over")
-
-    def noise_ended(self) -> None:
-        """Nothing is noted: this is for the agenda."""
 
     def utterance_moved(self, *, settled: bool) -> None:
         """Note that nothing is waited for any more."""
@@ -195,7 +218,7 @@ async def test_a_voice_that_only_transcripts_show_ends(
 async def test_nothing_is_waited_for_in_a_turn_that_only_the_application_ends(
     utterance: Utterance, heard: Heard
 ) -> None:
-    heard.ends_turns = False
+    heard.turns_end = False
     await sounds(utterance, 0.8)
     assert not utterance.ask("end_open")
     assert not utterance.ask("answer_open")
@@ -249,7 +272,7 @@ async def test_a_sound_does_not_end_the_wait_for_a_value(
 async def test_a_value_is_not_waited_for_where_the_application_ends_turns(
     utterance: Utterance, heard: Heard
 ) -> None:
-    heard.ends_turns = False
+    heard.turns_end = False
     heard.extent = "partial"
     await sounds(utterance, 0.8)
     utterance.post("final_transcript")
