@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.agenda import SpeechFailed
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import (
     AudioResumed,
@@ -90,7 +91,6 @@ class Conductor:
             self.tools,
             self.turns,
             self.log,
-            self.replies,
             Sayings(session, self.floor),
         )
         self._core = Core(
@@ -126,7 +126,7 @@ class Conductor:
             self._outage,
             lambda: self.turn.now,
             lambda: self.utterance.due,
-            self.turns.fail,
+            lambda speech, failure: self.log.add(SpeechFailed(speech, failure)),
         )
         self._started = False
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextvars import copy_context
 from functools import cached_property
 
+from turnfsm.fsm.agenda import ReplyAsked, ReplyStopped
 from turnfsm.runtime.event import Event
 
 from .floor import Step
@@ -157,7 +158,7 @@ class TurnHost(HostFacts):
     def supersede_reply(self, event: Event) -> None:
         """The reply is about to be interrupted. Its utterance and the result stay on the agenda."""
         if (step := self._floor.step) is not None:
-            self._replies.stopped(step.speech, "result")
+            self._log.add(ReplyStopped(step.speech.id, "result"))
 
     def force_interrupt(self, event: Event) -> None:
         """Interrupt the speech that holds the floor, even if it is uninterruptible."""
@@ -232,8 +233,7 @@ class TurnHost(HostFacts):
         resumes = self.resumption is not None and self.resumption.pending
         unanswered = [o.id for o in self._log.agenda.open if o.kind == "utterance"]
         if unanswered and not resumes:
-            reply = agent.reply()
-            self._replies.claims(reply, utterances=unanswered)
+            self._log.add(ReplyAsked(agent.reply().id, unanswered))
             return
         results = [o for o in self._log.agenda.due if o.kind == "result"]
         instructions = delivery_instructions(self._tools.entries(o.id for o in results))
@@ -246,7 +246,7 @@ class TurnHost(HostFacts):
             context = next((call.context for call in calls if call is not None), copy_context())
             reply = context.run(agent.reply, " ".join(instructions))
             claims = unanswered if resumes else []  # its instructions also ask for the answer
-            self._replies.claims(reply, utterances=claims, results=[o.id for o in results])
+            self._log.add(ReplyAsked(reply.id, claims, [o.id for o in results]))
 
     def hint(self, deliver: Iterable[str], elsewhere: Iterable[str] = ()) -> str | None:
         """The hint of a request: which results it also delivers, and which another reply does."""
@@ -257,7 +257,7 @@ class TurnHost(HostFacts):
     def _stop(self, source: Source, *, force: bool) -> None:
         if (step := self._floor.step) is not None:
             if force:
-                self._replies.stopped(step.speech, "limit")
+                self._log.add(ReplyStopped(step.speech.id, "limit"))
             # a flow's text may have the floor while a realtime model's response is the answer
             step.speech.stop(source, force=force, model=not self.sayings.has_floor)
 

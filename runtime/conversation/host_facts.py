@@ -17,7 +17,6 @@ from .confirming import Confirming
 from .floor import Floor
 from .ports import Output, Session, Speech
 from .progress import Progress
-from .replies import Replies
 from .resumption import Resumption
 from .sayings import Sayings
 from .speech_queue import SpeechQueue
@@ -53,7 +52,6 @@ class HostFacts:
         tools: ToolCalls,
         turns: UserTurns,
         log: Log,
-        replies: Replies,
         sayings: Sayings,
     ) -> None:
         self._session = session
@@ -63,7 +61,6 @@ class HostFacts:
         self._tools = tools
         self._turns = turns
         self._log = log
-        self._replies = replies
         self.sayings = sayings
         self.turn: TurnRuntime
         self.utterance: Utterance
@@ -240,7 +237,7 @@ class HostFacts:
         step = self._floor.step
         if step is None or step.agent.setup.keeps_context:
             return False
-        return self._turns.is_asked(step.speech)
+        return self._log.turns.answered_by(step.speech.id) is not None
 
     def tools_held(self) -> bool:
         """A running call makes its turn uninterruptible."""

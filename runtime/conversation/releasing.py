@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 
-from turnfsm.fsm.agenda import CallDetached
+from turnfsm.fsm.agenda import CallDetached, ReplyStopped
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
@@ -69,7 +69,7 @@ class ReleasableCalls(OpenCalls):
             logger.warning(
                 "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
             )
-            self._replies.stopped(call.speech, "agent_left")
+            self._log.add(ReplyStopped(call.speech.id, "agent_left"))
             call.speech.stop("programmatic", force=True)
             for ended in self.uncommitted():  # separately: its result will not be delivered
                 if ended.speech is call.speech:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Iterable
 
+from turnfsm.fsm.agenda import CallsReceived, ReplyHeard, RequestSent
 from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.ledger_call import canonical
 
@@ -69,11 +70,16 @@ class RequestReports:
         """
         core = self._core
         calls = core.tools.with_results(shown)
-        if answers is None:
-            answers = instructions is None
-        core.replies.request_sent(
-            speech, core.agent, calls, instructions, answers=answers, unanswered=unanswered
-        )
+        if speech not in core.replies.live:
+            if speech.interrupted:
+                return
+            core.replies.asked(speech, core.agent, instructed=instructions is not None)
+        named = None
+        if instructions is not None:
+            results = (o for o in core.log.agenda.obligations if o.kind == "result")
+            named = [o.id for o in results if o.id in instructions]
+        answers = instructions is None if answers is None else answers
+        core.log.add(RequestSent(speech.id, calls, named, answers, unanswered))
 
     def hint(self, speech: Speech) -> str | None:
         """The hint in a reply's last request: other replies' results that it should deliver."""
@@ -85,14 +91,14 @@ class RequestReports:
 
     def calls_received(self, speech: Speech, calls: int) -> None:
         """The model's response has ended, with this number of calls. Posts nothing."""
-        self._core.replies.calls_received(speech, calls)
+        self._core.log.add(CallsReceived(speech.id, calls))
 
     def reply_heard(self, speech: str, *, whole: bool) -> None:
         """A reply that the user heard was added to the conversation. Posts nothing.
 
         `whole`: it was played to the end.
         """
-        self._core.replies.heard(speech, whole=whole)
+        self._core.log.add(ReplyHeard(speech, whole))
         self._core.tools.forget_settled()
 
     # -- calls

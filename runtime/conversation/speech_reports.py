@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Hashable
 from functools import partial
 
+from turnfsm.fsm.agenda import Ending, PlayoutStarted, SpeechInterrupted
+
 from .agent_state import AgentState, Publish
 from .core import Core
 from .floor import Step
@@ -14,6 +16,13 @@ from .ports import Agent, Output, Source, Speech
 from .user_reports import UserReports
 
 __all__ = ["SpeechReports"]
+
+_BY_SOURCE: dict[Source | None, Ending] = {
+    "audio_activity": "user",
+    "user_turn": "user",
+    "programmatic": "application",
+    None: "dropped",
+}
 
 
 class SpeechReports:
@@ -64,7 +73,7 @@ class SpeechReports:
         """
         core = self._core
         for speech in core.replies.live:
-            waits = core.floor.returned_by(speech) or core.turns.is_asked(speech)
+            waits = core.floor.returned_by(speech) or core.log.turns.answered_by(speech.id)
             if waits and not core.floor.holds(speech):
                 speech.stop("user_turn")
 
@@ -76,7 +85,7 @@ class SpeechReports:
             by: What has interrupted it; None if it is a speculation that is not used.
         """
         core = self._core
-        core.replies.interrupted(speech, by)
+        core.log.add(SpeechInterrupted(speech.id, _BY_SOURCE[by]))
         step = core.floor.step
         if step is not None and step.speech is speech:
             core.post("step_interrupted", step.id)
@@ -227,7 +236,7 @@ class SpeechReports:
         verdict = self._core.post("playout_started", step)
         holder = self._core.floor.step
         if verdict and holder is not None:
-            self._core.turns.playout_started(holder.speech)
+            self._core.log.add(PlayoutStarted(holder.speech.id))
             publish = partial(self._core.session.publish, heard=holder.speech, at=at)
             self._agent_state.project(publish)
 
@@ -260,7 +269,7 @@ class SpeechReports:
         # its first text counts as playout
         silent = wanted == "speaking" and step is not None and step.output is None
         if silent and step is not None and self._core.post("playout_started", step.id):
-            self._core.turns.playout_started(step.speech)
+            self._core.log.add(PlayoutStarted(step.speech.id))
         self._agent_state.wanted(wanted, publish, None if step is None else step.id)
 
     # -- a reply that waits for the end of a scripted text

@@ -7,7 +7,7 @@ from typing import Literal
 
 import attrs
 
-from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade
+from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ReplyStopped
 from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -316,7 +316,7 @@ class ToolCalls(ReleasableCalls):
             for call in self._in(RUNNING):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "parallel_call_interrupts")
-            self._replies.stopped(own.speech, "tool", call_id)
+            self._log.add(ReplyStopped(own.speech.id, "tool", call_id))
 
     def names_of_blocking(self) -> list[str]:
         """The calls that the turn waits for, each with its name and id."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from turnfsm.fsm import Refused, Taken
-from turnfsm.fsm.agenda import TurnEnd
+from turnfsm.fsm.agenda import NoiseEnded, TurnEnd
 
 from .core import Core
 from .ports import Speech, UserTurn
@@ -109,10 +109,10 @@ class TurnReports:
             self._yes = info
             return True
         if core.offer("hold_turn", text=text, source="user_turn"):
-            core.replies.noise_ended()
+            core.log.add(NoiseEnded())
             return True
         if core.offer("ignore_turn", text=text, source="user_turn"):
-            core.replies.noise_ended()
+            core.log.add(NoiseEnded())
             core.host.confirming.transcript_ignored()
             return True
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.agenda import NoiseEnded
 from turnfsm.runtime.event import Event
 
 from .core import Core
@@ -213,7 +214,7 @@ class UserReports:
     def noise_ended(self) -> None:
         """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
         be open again."""
-        self._core.replies.noise_ended()
+        self._core.log.add(NoiseEnded())
         self._core.host.confirming.noise_ended()
 
     def utterance_over(self) -> None:

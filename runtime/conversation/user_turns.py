@@ -8,11 +8,9 @@ import attrs
 
 from turnfsm.fsm.agenda import (
     NoReply,
-    PlayoutStarted,
     ReplyScheduled,
     SessionClosed,
     SpeechEnded,
-    SpeechFailed,
     TurnCommitted,
     TurnNotCommitted,
 )
@@ -194,23 +192,6 @@ class UserTurns:
         self._log.add(NoReply(turn.number, later=turn.too_late))
 
     # -- its reply
-
-    @property
-    def asked(self) -> int:
-        """How many turns have a requested reply that was not heard yet."""
-        return sum(bool(turn.speech) for turn in self._log.turns.open)
-
-    def is_asked(self, speech: Speech) -> bool:
-        """This is the reply to a turn, and was not heard yet."""
-        return self._log.turns.answered_by(speech.id) is not None
-
-    def playout_started(self, speech: Speech) -> None:
-        """The user starts to hear a step of this speech."""
-        self._log.add(PlayoutStarted(speech.id))
-
-    def fail(self, speech: str, failure: str) -> None:
-        """A component that this speech needs has failed for good."""
-        self._log.add(SpeechFailed(speech, failure))
 
     def speech_finished(self, speech: Speech) -> None:
         """A speech has ended."""

@@ -218,9 +218,9 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         heard. Two are for turns that have not ended: `asked`, a reply was requested but not heard
         yet; `queued`, the turn waits for the floor.
         """
-        turns = self._conductor.turns
-        waiting = {"asked": turns.asked, "queued": int(turns.deferred is not None)}
-        return {**self._conductor.log.turns.outcomes, **waiting}
+        turns, deferred = self._conductor.log.turns, self._conductor.turns.deferred
+        asked = sum(bool(turn.speech) for turn in turns.open)
+        return {**turns.outcomes, "asked": asked, "queued": int(deferred is not None)}
 
     @overload
     async def start(
