@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from turnfsm.fsm.machine import Taken
-from turnfsm.runtime.turn import TurnRuntime
 
-from .ports import Session
+from .core import Core
 
 __all__ = ["AgentState", "Publish"]
 
@@ -26,9 +25,8 @@ agent state would flicker."""
 class AgentState:
     """Publishes an agent state for each state of the flow."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.turn: TurnRuntime
+    def __init__(self, core: Core) -> None:
+        self._core = core
         self._timer: asyncio.TimerHandle | None = None
         self._published = "initializing"
         self._settling = False  # interrupted, but the new state is not published yet
@@ -64,7 +62,7 @@ class AgentState:
         """
         if self.muted:
             return
-        state = self.turn.state
+        state = self._core.turn.state
         self._busy = self._busy or (state != "thinking" and self._declared() == "thinking")
         self._settling = state == "interrupted" or (self._settling and state == "listening")
         silent = self._published == "speaking" and self._declared() == "thinking"
@@ -74,7 +72,7 @@ class AgentState:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)
             return
-        self._publish(self._current(), publish or self._session.publish)
+        self._publish(self._current(), publish or self._core.session.publish)
 
     def close(self) -> None:
         """Cancel a pending publication."""
@@ -85,25 +83,28 @@ class AgentState:
 
     def _waits_after(self, step: str | None) -> bool:
         """Whether the turn waits for the user when this step has returned the floor."""
-        flow, after = self.turn.flow, None if step is None else self.turn.ask("step_finished", step)
+        flow, after = (
+            self._core.turn.flow,
+            None if step is None else self._core.turn.ask("step_finished", step),
+        )
         if not isinstance(after, Taken) or after.dest == flow.initial:
             return False
         return flow.states[after.dest].agent_state == "listening"
 
     def _gap_over(self) -> None:
-        if self.turn.state in ("listening", "interrupted"):
+        if self._core.turn.state in ("listening", "interrupted"):
             self._busy = False
-        self._publish(self._current(), self._session.publish)
+        self._publish(self._current(), self._core.session.publish)
 
     def _current(self) -> str:
-        state, before = self.turn.state, self._published
+        state, before = self._core.turn.state, self._published
         if state == "thinking" and not self._busy:
             # Speech that no model generated is about to be played, or was played.
             return "listening" if self._ready else before
         return self._declared()
 
     def _declared(self) -> str:
-        return self.turn.flow.states[self.turn.state].agent_state
+        return self._core.turn.flow.states[self._core.turn.state].agent_state
 
     def _publish(self, published: str, publish: Publish) -> None:
         self.close()

@@ -52,6 +52,9 @@ __all__ = ["Conductor"]
 class Conductor:
     """Takes a session's reports and questions, and its start and end.
 
+    Each method of its parts corresponds to one event of the framework, or to one moment at which
+    the framework is about to act. Its docstring says which, and names the trigger that it posts.
+
     Args:
         session: Carries out the decisions.
         ledger: Has an entry for every tool call.
@@ -81,19 +84,8 @@ class Conductor:
         )
         self.tools = ToolCalls(session, ledger, self.log, self.floor, self.replies, pending.moved)
         self.turns = UserTurns(self.log, lambda: session.closing)
-        speeches = SpeechQueue(self.floor)
         self.expecting = Expecting(lambda: self._core.tuning.expect, lambda: self.turn.now)
-        self.host = TurnHost(
-            session,
-            self.floor,
-            speeches,
-            progress,
-            self.tools,
-            self.turns,
-            self.log,
-            Sayings(session, self.floor),
-        )
-        self._core = Core(
+        self._core = core = Core(
             session,
             ledger,
             pending,
@@ -101,26 +93,25 @@ class Conductor:
             self.replies,
             self.floor,
             progress,
-            speeches,
+            SpeechQueue(self.floor),
             self.tools,
             self.turns,
             self.expecting,
-            self.host,
+            Sayings(session, self.floor),
         )
-        self.user = UserReports(self._core)
-        self.utterance = self.host.utterance = self.user.utterance
-        self.host.confirming = Confirming(
-            session, self.tools, self.expecting, self.floor, self.host.can_say
+        self.host = host = TurnHost(core)
+        self.user = UserReports(core, host)
+        self.utterance = host.utterance = self.user.utterance
+        host.confirming = Confirming(core)
+        host.classifiers = Classifiers(
+            host.said_so_far, self.user.transcript_classified, self._classified
         )
-        self.host.classifiers = Classifiers(
-            self.host.said_so_far, self.user.transcript_classified, self._classified
-        )
-        self.objections = Objections(session, self.host, self.tools, pending.until)
-        self.agent_state = AgentState(session)
-        self.commits = TurnReports(self._core)
-        self.speech = SpeechReports(self._core, self.user, self.objections, self.agent_state)
-        self.requests = RequestReports(self._core)
-        self.realtime = RealtimeReports(self._core, self.user, self.objections)
+        self.objections = Objections(core, host)
+        self.agent_state = AgentState(core)
+        self.commits = TurnReports(core, host)
+        self.speech = SpeechReports(core, host, self.user, self.objections, self.agent_state)
+        self.requests = RequestReports(core, host)
+        self.realtime = RealtimeReports(core, host, self.user, self.objections)
         self.outages = Outages(
             session,
             self._outage,
@@ -157,8 +148,7 @@ class Conductor:
     def govern(self, turn: TurnRuntime) -> None:
         """Post to this runtime from now on. Its host is `host`."""
         core = self._core
-        core.turn = self.host.turn = self.tools.turn = turn
-        self.agent_state.turn = self.objections.turn = turn
+        core.turn = self.tools.turn = turn
         core.ledger.note = turn.note
         self.log.govern(turn.flow, turn.note)
         core.ledger.delivers = lambda call: self.log.agenda.find("result", call) is not None

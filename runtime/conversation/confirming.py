@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
 from typing import Literal
 
 from turnfsm.fsm.expect import Expectation
 
-from .expecting import Expecting
-from .floor import Floor
-from .ports import Agent, Session, Speech
+from .core import Core
+from .ports import Agent, Speech
 from .tool_call import ToolCall
-from .tool_calls import ToolCalls
 
 __all__ = ["Confirming"]
 
@@ -28,26 +25,11 @@ class Confirming:
     """Asks the user about one call at a time. The flow decides when, and what follows.
 
     Args:
-        session: Its active agent asks.
-        tools: The calls.
-        expecting: Expects the yes or no.
-        floor: The floor.
-        can_say: Returns whether the agent can speak now.
+        core: The conversation.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        tools: ToolCalls,
-        expecting: Expecting,
-        floor: Floor,
-        can_say: Callable[[], bool],
-    ) -> None:
-        self._session = session
-        self._tools = tools
-        self._expecting = expecting
-        self._floor = floor
-        self._can_say = can_say
+    def __init__(self, core: Core) -> None:
+        self._core = core
         self._times: Counter[str] = Counter()
         self._asked_call: ToolCall | None = None
         self._question: Speech | None = None
@@ -59,8 +41,8 @@ class Confirming:
         """The call of the current or the next question."""
         if self._asked_call is not None and self._asked_call.state == "asking":
             return self._asked_call
-        agent = self._session.activity
-        return next((call for call in self._tools.asking if call.agent is agent), None)
+        agent = self._core.agent
+        return next((call for call in self._core.tools.asking if call.agent is agent), None)
 
     @property
     def asked(self) -> bool:
@@ -118,50 +100,50 @@ class Confirming:
 
     def ask(self) -> None:
         """Ask the user about the next call."""
-        call, agent = self.awaited, self._session.activity
+        call, agent = self.awaited, self._core.agent
         if call is None or call.confirm is None or agent is None:
             return
         self._asked_call, self._begun, self._early, self._stale = call, False, None, False
         if missing := call.confirm.lacks(call.arguments):
             reason = f"the question to the user needs {', '.join(missing)}; make the call with it"
-            self._tools.refuse(call, "not_asked", reason)
+            self._core.tools.refuse(call, "not_asked", reason)
             return
         try:
             self._question = self._speak(agent, call.name, call.confirm.question(call.arguments))
         except Exception:
             logger.exception("the user cannot be asked about tool %s (%s)", call.name, call.id)
-            self._tools.refuse(call, "not_asked")
+            self._core.tools.refuse(call, "not_asked")
             return
-        self._expecting.ask(Expectation("yes_no"))
+        self._core.expecting.ask(Expectation("yes_no"))
 
     def run(self) -> None:
         """Run the tool of the call that the user was asked about."""
         if (call := self.awaited) is not None:
             self._close_question(call)
-            self._tools.confirm(call)
+            self._core.tools.confirm(call)
 
     def refuse(self) -> None:
         """The user has not answered in time."""
         if (call := self.awaited) is not None:
             self._close_question(call)
-            self._tools.refuse(call, "not_confirmed")
+            self._core.tools.refuse(call, "not_confirmed")
 
     def say_otherwise(self) -> None:
         """Say the declared text for a call without an answer in time."""
-        call, agent = self._asked_call, self._session.activity
-        if call is None or call.confirm is None or agent is None or not self._can_say():
+        call, agent = self._asked_call, self._core.agent
+        if call is None or call.confirm is None or agent is None or not self._core.sayings.can_say:
             return
         if call.confirm.otherwise:
             self._speak(agent, call.name, call.confirm.otherwise)
 
     def end_all(self) -> None:
         """The user says something else, which ends all waiting calls."""
-        for call in self._tools.asking:
+        for call in self._core.tools.asking:
             reason = None
             if call is self._asked_call and not self.heard:
                 reason = _STALE if self._stale else _EARLY
             self._close_question(call)
-            self._tools.refuse(call, "unblocked", reason)
+            self._core.tools.refuse(call, "unblocked", reason)
 
     # -- inside
 
@@ -170,11 +152,11 @@ class Confirming:
         question = self._question
         if question is None or not (self.asked and self._begun):
             return False
-        return not (question.interrupted or self._floor.holds(question))
+        return not (question.interrupted or self._core.floor.holds(question))
 
     def _close_question(self, call: ToolCall) -> None:
         if call is self._asked_call:
-            self._expecting.withdrawn()
+            self._core.expecting.withdrawn()
 
     def _speak(self, agent: Agent, tool: str, texts: tuple[str, ...]) -> Speech:
         text = texts[self._times[f"{tool} {texts}"] % len(texts)]

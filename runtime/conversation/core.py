@@ -13,11 +13,11 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .expecting import Expecting
 from .floor import Floor
-from .host import TurnHost
 from .pending import Pending
 from .ports import Agent, Session
 from .progress import Progress
 from .replies import Replies
+from .sayings import Sayings
 from .speech_queue import SpeechQueue
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
@@ -31,7 +31,6 @@ class Core:
 
     Attributes:
         pending: Retries pending work after a change.
-        host: Carries out the flow's actions.
         keeping: Writes to the store, if the session has one.
         turn: Runs the flow.
     """
@@ -47,7 +46,7 @@ class Core:
     tools: ToolCalls
     turns: UserTurns
     expecting: Expecting
-    host: TurnHost
+    sayings: Sayings
     keeping: Keeping | None = None
     turn: TurnRuntime = attrs.field(init=False)
 
@@ -71,7 +70,7 @@ class Core:
         """The settings of the current state, with those of the tools that the turn waits for."""
         tuning = self.turn.flow.states[self.turn.state].tuning
         for tool, settings in self.turn.flow.tools.tuning.items():
-            if self.host.waits_for((tool,)):
+            if self.tools.blocks((tool,)):
                 tuning = settings.over(tuning)
         return tuning
 

@@ -37,11 +37,11 @@ class TurnHost(HostFacts):
     def answer_turn(self, event: Event) -> None:
         """Let the adapter continue with the turn. Its reply takes the place of
         one that waits for the end of a filler."""
-        self.sayings.replaced()
+        self._core.sayings.replaced()
 
     def take_deferred_turn(self, event: Event) -> None:
         """Let the agent commit the deferred turn."""
-        agent, deferred = self._session.activity, self._turns.deferred
+        agent, deferred = self._core.agent, self._core.turns.deferred
         if agent is not None and deferred is not None:
             deferred.run(agent.take_turn)
 
@@ -64,15 +64,15 @@ class TurnHost(HostFacts):
 
     def hold_output(self, event: Event) -> None:
         """Hold back the step's first frame."""
-        step = self._floor.step
+        step = self._core.floor.step
         if step is not None and step.output is not None:
             self._hold(step)
             self.turn.post("output_held", step.id)
 
     def yield_floor(self, event: Event) -> None:
         """Let the reply release the floor for a waiting text."""
-        if (step := self._floor.step) is not None:
-            self.sayings.yields(step.speech)
+        if (step := self._core.floor.step) is not None:
+            self._core.sayings.yields(step.speech)
 
     def output_known(self, step: Step) -> None:
         """The output of the step that has the floor is known. If the step is held back, hold
@@ -88,14 +88,14 @@ class TurnHost(HostFacts):
 
     def release_output(self, event: Event) -> None:
         """Release the output."""
-        step = self._floor.step
+        step = self._core.floor.step
         self._release()
         if step is not None and self.turn.holds("output_held"):
             self.turn.post("output_released", step.id)
 
     def pause_output(self, event: Event) -> None:
         """Pause the audio; it can be resumed."""
-        step = self._floor.step
+        step = self._core.floor.step
         if step is not None and step.output is not None:
             self._pause(step.output, heard=True)
             step.saying.pause()
@@ -103,29 +103,29 @@ class TurnHost(HostFacts):
 
     def resume_output(self, event: Event) -> None:
         """Resume the paused audio."""
-        step = self._floor.step
+        step = self._core.floor.step
         if step is not None and step.output is not None:
             self._paused = None
             step.output.resume(heard=True)
             step.saying.begin()
 
     def report_false_interruption(self, event: Event) -> None:
-        self._session.report(FalseInterruption())
+        self._core.session.report(FalseInterruption())
 
     # -- limits
 
     def report_limit(self, event: Event) -> None:
         """Notify the application, and log it. The journal has the limit already."""
-        reached = TurnLimitReached(event.trigger, self._session.settings.timers[event.trigger])
+        reached = TurnLimitReached(event.trigger, self._core.session.settings.timers[event.trigger])
         logger.warning("%s", reached)
-        self._session.report(reached)
+        self._core.session.report(reached)
 
     def report_wait(self, event: Event) -> None:
         """Report what the session waits for."""
         cause, names = self._wait_cause()
         now, since = self.turn.now, self.turn.held_since
-        if cause in ("model", "output") and self._floor.step is not None:
-            since = now - self._progress.idle
+        if cause in ("model", "output") and self._core.floor.step is not None:
+            since = now - self._core.progress.idle
         self.wait.goes_on("turn", cause, names, since=since, now=now)
 
     def waits_on(self) -> bool:
@@ -136,16 +136,16 @@ class TurnHost(HostFacts):
         """Write a long wait to the log and the journal, and notify the application."""
         self.turn.note("turn_waits_long", **wait.as_note())
         logger.log(logging.INFO if wait.usual else logging.WARNING, "%s", wait)
-        self._session.report(wait)
+        self._core.session.report(wait)
 
     def _wait_cause(self) -> tuple[Awaited, tuple[str, ...]]:
         if self.turn.state in ("paused", "confirming"):
             return "user_has_the_floor", ()
         if self.turn.holds("output_held"):
             return "output_held", ()
-        if self._floor.step is not None or self.turn.state == "thinking":
-            return ("output" if self._progress.has_audio else "model"), ()
-        if names := self._tools.names_of_blocking():
+        if self._core.floor.step is not None or self.turn.state == "thinking":
+            return ("output" if self._core.progress.has_audio else "model"), ()
+        if names := self._core.tools.names_of_blocking():
             return "tool_running", tuple(names)
         return "application", ("on_user_turn_completed",)
 
@@ -157,8 +157,8 @@ class TurnHost(HostFacts):
 
     def supersede_reply(self, event: Event) -> None:
         """The reply is about to be interrupted. Its utterance and the result stay on the agenda."""
-        if (step := self._floor.step) is not None:
-            self._log.add(ReplyStopped(step.speech.id, "result"))
+        if (step := self._core.floor.step) is not None:
+            self._core.log.add(ReplyStopped(step.speech.id, "result"))
 
     def force_interrupt(self, event: Event) -> None:
         """Interrupt the speech that holds the floor, even if it is uninterruptible."""
@@ -166,7 +166,7 @@ class TurnHost(HostFacts):
 
     def abandon_step(self, event: Event) -> None:
         """Stop waiting for an interrupted step that hangs."""
-        step = self._floor.step
+        step = self._core.floor.step
         if step is None:
             return
         logger.warning("speech %s did not end in time; it is abandoned", step.speech.id)
@@ -174,7 +174,7 @@ class TurnHost(HostFacts):
 
     def hang_up(self, event: Event) -> None:
         """Close the session after all queued speech."""
-        self._session.hang_up()
+        self._core.session.hang_up()
 
     # -- tool calls
 
@@ -183,23 +183,23 @@ class TurnHost(HostFacts):
 
         They keep running, and their results are on the agenda.
         """
-        for speech in self._tools.release():
+        for speech in self._core.tools.release():
             # Not before its step has returned the floor: the next speech would start while the
             # old one's audio is still being cleared.
-            if not self._floor.holds(speech):
+            if not self._core.floor.holds(speech):
                 speech.end()
 
     def unblock_tools(self, event: Event) -> None:
         """Continue without the calls that the turn waits for."""
-        self._tools.unblock()
+        self._core.tools.unblock()
 
     def give_up_tools(self, event: Event) -> None:
         """Continue without the calls, and tell the model that they are still running."""
-        self._tools.give_up()
+        self._core.tools.give_up()
 
     def lift_holds(self, event: Event) -> None:
         """Allow interruptions again: the time limit of calls with the policy finish is over."""
-        self._tools.lift_holds()
+        self._core.tools.lift_holds()
 
     def ask_for_yes(self, event: Event) -> None:
         """Ask the user whether a tool may run."""
@@ -223,43 +223,43 @@ class TurnHost(HostFacts):
 
     def note_objection(self, event: Event) -> None:
         """The user objects to the calls that were made before."""
-        self._tools.objected(besides=event.data.get("speech"))
+        self._core.tools.objected(besides=event.data.get("speech"))
 
     def request_next_reply(self, event: Event) -> None:
         """Request a reply for the open obligations: an answer first, then the results."""
-        agent = self._session.activity
+        agent = self._core.agent
         if agent is None:
             return
         resumes = self.resumption is not None and self.resumption.pending
-        unanswered = [o.id for o in self._log.agenda.open if o.kind == "utterance"]
+        unanswered = [o.id for o in self._core.log.agenda.open if o.kind == "utterance"]
         if unanswered and not resumes:
-            self._log.add(ReplyAsked(agent.reply().id, unanswered))
+            self._core.log.add(ReplyAsked(agent.reply().id, unanswered))
             return
-        results = [o for o in self._log.agenda.due if o.kind == "result"]
-        instructions = delivery_instructions(self._tools.entries(o.id for o in results))
+        results = [o for o in self._core.log.agenda.due if o.kind == "result"]
+        instructions = delivery_instructions(self._core.tools.entries(o.id for o in results))
         if self.resumption is not None and self.resumption.pending:
             instructions = [self.resumption.deliver(), *instructions]
             if self.resumption.apologises:
                 self.turn.note("apology")
         if instructions:
-            calls = (self._tools.get(o.id) for o in results)
+            calls = (self._core.tools.get(o.id) for o in results)
             context = next((call.context for call in calls if call is not None), copy_context())
             reply = context.run(agent.reply, " ".join(instructions))
             claims = unanswered if resumes else []  # its instructions also ask for the answer
-            self._log.add(ReplyAsked(reply.id, claims, [o.id for o in results]))
+            self._core.log.add(ReplyAsked(reply.id, claims, [o.id for o in results]))
 
     def hint(self, deliver: Iterable[str], elsewhere: Iterable[str] = ()) -> str | None:
         """The hint of a request: which results it also delivers, and which another reply does."""
-        return hint_about(self._tools.entries(deliver), self._tools.entries(elsewhere))
+        return hint_about(self._core.tools.entries(deliver), self._core.tools.entries(elsewhere))
 
     # -- inside
 
     def _stop(self, source: Source, *, force: bool) -> None:
-        if (step := self._floor.step) is not None:
+        if (step := self._core.floor.step) is not None:
             if force:
-                self._log.add(ReplyStopped(step.speech.id, "limit"))
+                self._core.log.add(ReplyStopped(step.speech.id, "limit"))
             # a flow's text may have the floor while a realtime model's response is the answer
-            step.speech.stop(source, force=force, model=not self.sayings.has_floor)
+            step.speech.stop(source, force=force, model=not self._core.sayings.has_floor)
 
     def _hold(self, step: Step) -> None:
         if step.output is not None and step.output.can_pause:
@@ -275,5 +275,5 @@ class TurnHost(HostFacts):
         paused, self._paused = self._paused, None
         if (output := paused or self._output) is not None:
             output.resume(heard=False)
-        if self._floor.step is not None:
-            self._floor.step.gate.open()
+        if self._core.floor.step is not None:
+            self._core.floor.step.gate.open()

@@ -9,19 +9,14 @@ import attrs
 
 from turnfsm.fsm.flow import Names
 from turnfsm.fsm.phrases import Phrases, words_of
-from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
 from .classifying import Classifiers, Transcript
 from .confirming import Confirming
-from .floor import Floor
-from .ports import Output, Session, Speech
-from .progress import Progress
+from .core import Core
+from .ports import Output, Speech
 from .resumption import Resumption
 from .sayings import Sayings
-from .speech_queue import SpeechQueue
-from .tool_calls import ToolCalls
-from .user_turns import UserTurns
 from .utterance import Utterance
 
 __all__ = ["HostFacts"]
@@ -43,26 +38,8 @@ class UserText:
 class HostFacts:
     """The host facts of `specs/turn.yaml`. `TurnHost` has the actions."""
 
-    def __init__(
-        self,
-        session: Session,
-        floor: Floor,
-        speeches: SpeechQueue,
-        progress: Progress,
-        tools: ToolCalls,
-        turns: UserTurns,
-        log: Log,
-        sayings: Sayings,
-    ) -> None:
-        self._session = session
-        self._floor = floor
-        self._speeches = speeches
-        self._progress = progress
-        self._tools = tools
-        self._turns = turns
-        self._log = log
-        self.sayings = sayings
-        self.turn: TurnRuntime
+    def __init__(self, core: Core) -> None:
+        self._core = core
         self.utterance: Utterance
         self.confirming: Confirming
         self.classifiers: Classifiers
@@ -74,6 +51,16 @@ class HostFacts:
         self._about = UserText()
         self._said = UserText()
         self.resumption: Resumption | None = None
+
+    @property
+    def turn(self) -> TurnRuntime:
+        """Runs the flow."""
+        return self._core.turn
+
+    @property
+    def sayings(self) -> Sayings:
+        """The flow's fixed texts."""
+        return self._core.sayings
 
     @property
     def button_held(self) -> bool:
@@ -90,14 +77,14 @@ class HostFacts:
     def wants_reply(self) -> bool:
         """The flow must request a reply."""
         pending = self.resumption is not None and self.resumption.pending
-        return pending or bool(self._log.agenda.open)
+        return pending or bool(self._core.log.agenda.open)
 
     @property
     def superseded(self) -> bool:
         """The step that has the floor answers an utterance, and a result has arrived that its
         request lacks."""
-        step = self._floor.step
-        return step is not None and self._log.agenda.superseded(step.speech.id)
+        step = self._core.floor.step
+        return step is not None and self._core.log.agenda.superseded(step.speech.id)
 
     @contextmanager
     def about(self, text: str, *, empty_transcript: bool = False) -> Iterator[None]:
@@ -124,7 +111,7 @@ class HostFacts:
 
     def said_so_far(self, by_phrases: bool) -> Transcript:
         """The input of a classifier: the text of the trigger, or else of the current utterance."""
-        said, step = self._about if self._about.text else self._said, self._floor.step
+        said, step = self._about if self._about.text else self._said, self._core.floor.step
         agent_text = "" if step is None else step.saying.text
         return Transcript(said.text.strip(), said.whole, by_phrases, agent_text)
 
@@ -132,28 +119,28 @@ class HostFacts:
 
     def interruptible(self) -> bool:
         """The speech that holds the floor may be interrupted."""
-        step = self._floor.step
+        step = self._core.floor.step
         return step is not None and step.speech.interruptible
 
     def agent_asked(self) -> bool:
         """The step's last sentence is a question, and the user has heard its beginning."""
-        step = self._floor.step
+        step = self._core.floor.step
         return step is not None and step.saying.asks
 
     def between_sentences(self) -> bool:
         """Playout is between two sentences of the step."""
-        step = self._floor.step
+        step = self._core.floor.step
         return step is not None and step.saying.between_sentences
 
     def user_silent(self) -> bool:
         """The user has paused inside an utterance, long enough for the agent to begin."""
-        step = self._floor.step
-        agent = step.agent if step is not None else self._session.activity
+        step = self._core.floor.step
+        agent = step.agent if step is not None else self._core.agent
         return agent is not None and agent.user_silent
 
     def holdable(self) -> bool:
         """The step can be held back: the output can pause, or has not received the first frame."""
-        step = self._floor.step
+        step = self._core.floor.step
         if step is None or step.output is None or step.agent.setup.overlaps:
             return False
         return step.output.can_pause or not step.gate.passed
@@ -168,9 +155,9 @@ class HostFacts:
 
         False while the session closes, as nothing is answered.
         """
-        if self._session.closing:
+        if self._core.closing:
             return False
-        agent = self._session.activity
+        agent = self._core.agent
         deciding = agent is not None and agent.endpointing
         self._decision_read |= deciding
         return self.utterance.ask("end_open") or deciding
@@ -183,7 +170,7 @@ class HostFacts:
     def message_pending(self) -> bool:
         """An earlier message of the user is not in the conversation yet, such as a typed line that
         waits for the floor. The text of deferred turns becomes part of the next turn."""
-        return bool(self._turns.begun())
+        return bool(self._core.turns.begun())
 
     def user_may_continue(self) -> bool:
         """Endpointing is running, or the transcript of the last speech is about to arrive, or the
@@ -191,7 +178,7 @@ class HostFacts:
 
         A slow STT does not delay this, as the sound may be noise; the output is held back instead.
         """
-        agent = self._session.activity
+        agent = self._core.agent
         deciding = agent is not None and agent.endpointing
         return self.button_held or deciding or self.utterance.ask("end_near")
 
@@ -200,17 +187,17 @@ class HostFacts:
         turn was deferred. Or the agent cannot take the turn: a handoff is running, the turn has too
         few words to interrupt (`min_words`), or endpointing runs for a later turn that includes
         it."""
-        agent = self._session.activity
+        agent = self._core.agent
         if agent is None or agent.phase in ("leaving", "greeting") or agent.endpointing:
             return True
         held = agent.setup.has_stt and not agent.setup.manual_turns
-        first = self._speeches.comes_first(agent)
-        return first or (held and self.too_few_words(self._turns.with_deferred("")))
+        first = self._core.speeches.comes_first(agent)
+        return first or (held and self.too_few_words(self._core.turns.with_deferred("")))
 
     def too_few_words(self, text: str) -> bool:
         """A turn with this text has too few words to interrupt what the agent says
         (`min_words`)."""
-        step, least = self._floor.step, self._session.settings.min_words
+        step, least = self._core.floor.step, self._core.session.settings.min_words
         if step is None or not step.speech.interruptible or step.speech.interrupted:
             return False
         return len(words_of(text)) < least
@@ -218,14 +205,14 @@ class HostFacts:
     def answer_pending(self) -> bool:
         """A transcript may still arrive, or a realtime model may answer by itself. If neither
         happens, the adapter reports it."""
-        agent = self._session.activity
+        agent = self._core.agent
         coming = agent is not None and agent.answer_pending
         self._decision_read |= coming
         return self.button_held or self.utterance.ask("answer_open") or coming
 
     def manual_turns(self) -> bool:
         """Only the application commits turns."""
-        agent = self._session.activity
+        agent = self._core.agent
         return agent is not None and agent.setup.manual_turns
 
     def empty_transcript(self) -> bool:
@@ -234,22 +221,22 @@ class HostFacts:
 
     def can_regenerate(self) -> bool:
         """The step replies to a turn, and its model can be asked again."""
-        step = self._floor.step
+        step = self._core.floor.step
         if step is None or step.agent.setup.keeps_context:
             return False
-        return self._log.turns.answered_by(step.speech.id) is not None
+        return self._core.log.turns.answered_by(step.speech.id) is not None
 
     def tools_held(self) -> bool:
         """A running call makes its turn uninterruptible."""
-        return self._tools.held
+        return self._core.tools.held
 
     def results_available(self) -> bool:
         """All results outside the conversation can be added to a request."""
-        return self._tools.results_available
+        return self._core.tools.results_available
 
     def effect_pending(self) -> bool:
         """A tool waits to learn whether the user objects."""
-        return self._tools.any_waits
+        return self._core.tools.any_waits
 
     def transcript_pending(self) -> bool:
         """A realtime model answers an utterance whose transcript is still missing."""
@@ -257,22 +244,22 @@ class HostFacts:
 
     def model_replies(self) -> bool:
         """The realtime model replies to tool results without being asked."""
-        agent = self._session.activity
+        agent = self._core.agent
         return self.results_need_reply and agent is not None and agent.setup.replies_to_results
 
     def waits_for(self, tools: Names) -> bool:
         """The turn waits for one of these tools: the host facts with `tools` in a flow."""
-        return self._tools.blocks(tools)
+        return self._core.tools.blocks(tools)
 
     def can_say(self) -> bool:
         """The agent can say something now."""
-        return self.sayings.can_say
+        return self._core.sayings.can_say
 
     def model_silent(self) -> bool:
         """The model has produced nothing for the step that holds the floor, and no speech waits."""
-        step = self._floor.step
-        waits = step is not None and self.sayings.awaits_model(step.speech)
-        return waits and self._speeches.empty
+        step = self._core.floor.step
+        waits = step is not None and self._core.sayings.awaits_model(step.speech)
+        return waits and self._core.speeches.empty
 
     def agenda_open(self) -> bool:
         """An obligation on the agenda is open, and the agent can deliver it now."""
@@ -296,6 +283,6 @@ class HostFacts:
 
     @property
     def _output(self) -> Output | None:
-        if (step := self._floor.step) is not None:
+        if (step := self._core.floor.step) is not None:
             return step.output
-        return self._floor.output
+        return self._core.floor.output

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
 from turnfsm.fsm.flow import NEVER
-from turnfsm.runtime.turn import TurnRuntime
 
+from .core import Core
 from .host import TurnHost
-from .ports import Session, Speech
+from .ports import Speech
 from .tool_call import ToolCall
-from .tool_calls import ToolCalls
 
 __all__ = ["Objections"]
 
 logger = logging.getLogger("turnfsm")
-
-Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
 
 class Objections:
@@ -28,19 +24,12 @@ class Objections:
     answered, or when there is none.
 
     Args:
-        session: Has the timers.
+        core: The conversation.
         host: Has the host facts about what the user said.
-        tools: The calls.
-        until: Waits for a condition, which is checked after every event.
     """
 
-    turn: TurnRuntime
-
-    def __init__(self, session: Session, host: TurnHost, tools: ToolCalls, until: Until) -> None:
-        self._session = session
-        self._host = host
-        self._tools = tools
-        self._until = until
+    def __init__(self, core: Core, host: TurnHost) -> None:
+        self._core, self._host = core, host
         self._give_up: asyncio.TimerHandle | None = None
 
     async def known(self, call: ToolCall, wait: str) -> None:
@@ -54,21 +43,22 @@ class Objections:
         """
         if not call.ask(wait) or self._may_proceed():
             return
-        limit: float = self.turn.flow.tools.objection_limit
-        limit = min(limit, self._session.settings.timers.get("pause_limit", limit))
+        limit: float = self._core.turn.flow.tools.objection_limit
+        limit = min(limit, self._core.session.settings.timers.get("pause_limit", limit))
         call.waits = True
         try:
             async with asyncio.timeout(None if limit == NEVER else limit):
-                await self._until(lambda: not call.ask(wait) or self._may_proceed())
+                await self._core.pending.until(lambda: not call.ask(wait) or self._may_proceed())
         except TimeoutError:
             logger.warning("tool %s (%s) stops waiting for the user", call.name, call.id)
         finally:
             call.waits = False
-        if not self.turn.closed:
-            self.turn.post("proceed", call=call.id)
+        if self._core.governs:
+            self._core.post("proceed", call=call.id)
 
     def _may_proceed(self) -> bool:
-        return self.turn.closed or self._session.closing or bool(self.turn.ask("proceed"))
+        core = self._core
+        return not core.governs or core.closing or bool(core.turn.ask("proceed"))
 
     # -- answers
 
@@ -82,13 +72,13 @@ class Objections:
             text: What the user has said, as far as known.
             speech: The reply. What the user said cannot object to calls that the reply makes.
         """
-        agent = self._session.activity
-        if text or not self._tools.any_open or agent is None or not agent.setup.transcribes:
+        agent = self._core.agent
+        if text or not self._core.tools.any_open or agent is None or not agent.setup.transcribes:
             self._post(text, speech)
             return
         self._settle()
         self._host.transcript_awaited = speech
-        limit = self._session.settings.timers.get("false_interruption", 0.0)
+        limit = self._core.session.settings.timers.get("false_interruption", 0.0)
         self._give_up = asyncio.get_running_loop().call_later(limit, self.transcribed, "")
 
     def transcribed(self, text: str) -> None:
@@ -108,6 +98,6 @@ class Objections:
             self._give_up = None
 
     def _post(self, text: str, speech: Speech, *, empty_transcript: bool = False) -> None:
-        if not self.turn.closed:
+        if self._core.governs:
             with self._host.about(text, empty_transcript=empty_transcript):
-                self.turn.post("message_answered", speech=speech.id)
+                self._core.post("message_answered", speech=speech.id)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel
 
 from .core import Core
+from .host import TurnHost
 from .objections import Objections
 from .ports import Speech
 from .user_reports import UserReports
@@ -19,12 +20,15 @@ class RealtimeReports:
 
     Args:
         core: The conversation.
+        host: Carries out the flow's actions.
         user: Has the transcript of the last speech.
         objections: Learns what the user has said.
     """
 
-    def __init__(self, core: Core, user: UserReports, objections: Objections) -> None:
-        self._core = core
+    def __init__(
+        self, core: Core, host: TurnHost, user: UserReports, objections: Objections
+    ) -> None:
+        self._core, self._host = core, host
         self._user = user
         self._objections = objections
 
@@ -40,7 +44,7 @@ class RealtimeReports:
         self._objections.transcribed(text)
         core, agent = self._core, self._core.agent
         if agent is not None and agent.setup.overlaps and text:
-            with core.host.about(text):
+            with self._host.about(text):
                 if not core.offer("yes_said", text=text, source="user_turn"):
                     core.offer("other_answer")
 
@@ -49,7 +53,7 @@ class RealtimeReports:
 
         Posts `endpointing_ended` once the model has begun to answer, or will not answer.
         """
-        self._core.host.answer_pending()
+        self._host.answer_pending()
 
     def heard(self, utterances: Iterable[str]) -> None:
         """These messages of the user are new in the model's conversation. Posts nothing: the model

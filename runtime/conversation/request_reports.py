@@ -12,6 +12,7 @@ from turnfsm.runtime.ledger_call import canonical
 
 from .call_ids import CallIds
 from .core import Core
+from .host import TurnHost
 from .ports import Speech
 
 __all__ = ["RequestReports"]
@@ -20,15 +21,13 @@ __all__ = ["RequestReports"]
 class RequestReports:
     """Takes the reports about requests to the model, and about the calls that it makes.
 
-    Each method corresponds to one event of the framework, or to one moment at which the framework
-    is about to act. Its docstring says which, and names the trigger that it posts.
-
     Args:
         core: The conversation.
+        host: Carries out the flow's actions.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, core: Core, host: TurnHost) -> None:
+        self._core, self._host = core, host
         self._ids = CallIds()
 
     # -- requests
@@ -83,7 +82,7 @@ class RequestReports:
 
     def hint(self, speech: Speech) -> str | None:
         """The hint in a reply's last request: other replies' results that it should deliver."""
-        return self._core.host.hint(self._core.log.agenda.delivers(speech.id))
+        return self._host.hint(self._core.log.agenda.delivers(speech.id))
 
     def tokens_received(self) -> None:
         """The model has produced output. Posts nothing."""

@@ -11,6 +11,7 @@ from turnfsm.fsm.agenda import Ending, PlayoutStarted, SpeechInterrupted
 from .agent_state import AgentState, Publish
 from .core import Core
 from .floor import Step
+from .host import TurnHost
 from .objections import Objections
 from .ports import Agent, Output, Source, Speech
 from .user_reports import UserReports
@@ -28,20 +29,23 @@ _BY_SOURCE: dict[Source | None, Ending] = {
 class SpeechReports:
     """Takes the reports about what the agent says.
 
-    Each method corresponds to one event of the framework, or to one moment at which the framework
-    is about to act. Its docstring says which, and names the trigger that it posts.
-
     Args:
         core: The conversation.
+        host: Carries out the flow's actions.
         user: Starts afresh with each step.
         objections: Learns which reply answers the user.
         agent_state: Publishes the agent's state.
     """
 
     def __init__(
-        self, core: Core, user: UserReports, objections: Objections, agent_state: AgentState
+        self,
+        core: Core,
+        host: TurnHost,
+        user: UserReports,
+        objections: Objections,
+        agent_state: AgentState,
     ) -> None:
-        self._core = core
+        self._core, self._host = core, host
         self._user = user
         self._objections = objections
         self._agent_state = agent_state
@@ -128,7 +132,7 @@ class SpeechReports:
         core = self._core
         core.speeches.left(speech)
         core.floor.over(speech)
-        core.host.sayings.over(speech, failed=failed)
+        core.sayings.over(speech, failed=failed)
         core.replies.over(speech, failed=failed)
         core.ledger.close_turn(speech.id)
         self._text_done(speech)
@@ -151,15 +155,15 @@ class SpeechReports:
         core = self._core
         core.speeches.left(speech)
         step = core.floor.take(agent, speech, output)
-        core.host.sayings.has_come(speech)
-        core.host.confirming.floor_taken(speech)
+        core.sayings.has_come(speech)
+        self._host.confirming.floor_taken(speech)
         self._user.step_started()
-        core.host.results_need_reply = False
+        self._host.results_need_reply = False
         self._agent_state.muted = speech.interrupted  # nothing waits for such a step
         core.progress.begin()
         core.post("step_started", step.id)
-        if core.host.resumption is not None:
-            core.host.resumption.post("reply_started")
+        if self._host.resumption is not None:
+            self._host.resumption.post("reply_started")
         self._agent_state.muted = False
         if speech.interrupted:
             core.post("step_interrupted", step.id)
@@ -173,14 +177,14 @@ class SpeechReports:
         The step may already have the floor, and be held back.
         """
         if (step := self._core.floor.output_known(speech, output)) is not None:
-            self._core.host.output_known(step)
+            self._host.output_known(step)
 
     def floor_released(self, speech: Speech) -> None:
         """The step of this speech returns the floor. Posts `step_finished`, and the `done` trigger
         of its action if it has ended."""
         core = self._core
         step = core.floor.leave(speech)
-        if step is not None and core.host.sayings.has_yielded(speech):
+        if step is not None and core.sayings.has_yielded(speech):
             core.floor.over(speech)  # as if the step had never had the floor
             core.speeches.scheduled(step.agent, speech)
         if speech.interrupted:
@@ -193,7 +197,7 @@ class SpeechReports:
             speech.end()
 
     def _text_done(self, speech: Speech) -> None:
-        if (done := self._core.host.sayings.done(speech)) is not None:
+        if (done := self._core.sayings.done(speech)) is not None:
             self._core.post(done)
 
     def overlap_judged(self, step: str, *, interrupts: bool) -> None:
@@ -278,22 +282,22 @@ class SpeechReports:
         """The model has produced the first text of a reply that waits for the floor, or will be
         asked once the reply has it. Posts `reply_ready`, if the flow has it and a scripted text
         has the floor."""
-        self._core.host.sayings.began(speech)
+        self._core.sayings.began(speech)
         self._answer_may_wait()
 
     def response_awaited(self, speech: Speech) -> None:
         """The model is about to be asked for a step of a reply to the user. Posts nothing."""
         if "yield_floor" in self._core.turn.flow.actions:
-            self._core.host.sayings.response_awaited(speech)
+            self._core.sayings.response_awaited(speech)
 
     def awaits_model(self, speech: Speech) -> bool:
         """The model has produced nothing for the step of this reply, so a filler may go first."""
-        return self._core.host.sayings.awaits_model(speech)
+        return self._core.sayings.awaits_model(speech)
 
     def response_over(self, speech: Speech) -> None:
         """The model has produced text or a call for such a step, or has failed. Posts nothing."""
         if self.awaits_model(speech):
-            self._core.host.sayings.response_over(speech)
+            self._core.sayings.response_over(speech)
             self._core.pending.moved()
 
     def needs_no_floor(self, speech: Speech) -> bool:
@@ -303,12 +307,12 @@ class SpeechReports:
             Whether the reply has released the floor for a filler. Then it stops waiting for the
             floor, as it has nothing to say: its calls run during the filler.
         """
-        if beside := self._core.host.sayings.has_yielded(speech):
-            self._core.host.sayings.has_come(speech)
+        if beside := self._core.sayings.has_yielded(speech):
+            self._core.sayings.has_come(speech)
             self._core.speeches.left(speech)
         return beside
 
     def _answer_may_wait(self) -> None:
         core, step = self._core, self._core.floor.step
-        if step is not None and core.governs and core.host.sayings.delays_answer:
+        if step is not None and core.governs and core.sayings.delays_answer:
             core.offer("reply_ready", step.id)

@@ -8,6 +8,7 @@ from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.agenda import NoiseEnded, TurnEnd
 
 from .core import Core
+from .host import TurnHost
 from .ports import Speech, UserTurn
 
 __all__ = ["TurnReports"]
@@ -16,15 +17,13 @@ __all__ = ["TurnReports"]
 class TurnReports:
     """Takes the reports about the user's turns.
 
-    Each method corresponds to one event of the framework, or to one moment at which the framework
-    is about to act. Its docstring says which, and names the trigger that it posts.
-
     Args:
         core: The conversation.
+        host: Carries out the flow's actions.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, core: Core, host: TurnHost) -> None:
+        self._core, self._host = core, host
         self._carried, self._carried_commit = "", False
         self._yes: UserTurn | None = None
         self._speculation: Callable[[], None] | None = None
@@ -63,11 +62,11 @@ class TurnReports:
             info: The turn.
         """
         core, self._speculation = self._core, None
-        with core.host.about(info.new_transcript):
+        with self._host.about(info.new_transcript):
             verdict = core.post("turn_too_short", text=info.new_transcript, source="user_turn")
         if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
             return False
-        core.host.utterance_over()
+        self._host.utterance_over()
         core.expecting.turn_complete()
         self.defer(info)
         return True
@@ -84,8 +83,8 @@ class TurnReports:
                 answer later.
         """
         core, self._speculation = self._core, None
-        core.host.utterance_over()
-        with core.host.about(info.new_transcript, empty_transcript=empty_transcript):
+        self._host.utterance_over()
+        with self._host.about(info.new_transcript, empty_transcript=empty_transcript):
             if not core.turns.is_deferred(info) and self._ignores(info):
                 core.expecting.cleared()
                 return False
@@ -113,7 +112,7 @@ class TurnReports:
             return True
         if core.offer("ignore_turn", text=text, source="user_turn"):
             core.log.add(NoiseEnded())
-            core.host.confirming.transcript_ignored()
+            self._host.confirming.transcript_ignored()
             return True
         return False
 
@@ -191,7 +190,7 @@ class TurnReports:
         core = self._core
         if core.turns.answered_by(task) is None:
             core.turns.typed(info, speech, items)
-            with core.host.about(info.new_transcript):
+            with self._host.about(info.new_transcript):
                 core.offer("yes_said", text=info.new_transcript)
             core.offer("user_typed", speech=speech.id)
             if core.keeping is not None:

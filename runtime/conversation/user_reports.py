@@ -9,6 +9,7 @@ from turnfsm.fsm.agenda import NoiseEnded
 from turnfsm.runtime.event import Event
 
 from .core import Core
+from .host import TurnHost
 from .utterance import Utterance
 from .vocabulary import actions_used
 
@@ -18,19 +19,17 @@ __all__ = ["UserReports"]
 class UserReports:
     """Takes the reports about the user's speech and transcripts.
 
-    Each method corresponds to one event of the framework, or to one moment at which the framework
-    is about to act. Its docstring says which, and names the trigger that it posts.
-
     Args:
         core: The conversation.
+        host: Carries out the flow's actions.
 
     Attributes:
         utterance: The user's last utterance.
         transcript: The last speech, as transcribed by a realtime model.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, core: Core, host: TurnHost) -> None:
+        self._core, self._host = core, host
         self._last_barge_in: Verdict | None = None
         self.transcript = ""
         self.utterance = Utterance(self)
@@ -42,9 +41,9 @@ class UserReports:
         `user_started_speaking`."""
         self._last_barge_in = None
         self.transcript = ""
-        self._core.host.utterance_over()
+        self._host.utterance_over()
         self._core.expecting.voice_started()
-        self._core.host.confirming.voice_started()
+        self._host.confirming.voice_started()
         self._core.post("user_started_speaking")
 
     def voice_ended(self, *, unheard: bool = False) -> None:
@@ -60,7 +59,7 @@ class UserReports:
         self._core.post("user_stopped_speaking")
         agent = self._core.agent
         by_button = agent is not None and agent.setup.manual_turns and agent.setup.commits_audio
-        if (by_button or unheard or self.uninterruptible()) and not self._core.host.endpointing():
+        if (by_button or unheard or self.uninterruptible()) and not self._host.endpointing():
             self._core.post("endpointing_ended")
 
     def barge_in(self) -> None:
@@ -90,9 +89,9 @@ class UserReports:
             text: What the user has said since the last turn, including this transcript.
             final: The transcript is final.
         """
-        self._core.host.transcript_received(text, final=final)
+        self._host.transcript_received(text, final=final)
         self._core.expecting.heard(text, final=final)
-        self._core.host.confirming.transcript_received()
+        self._host.confirming.transcript_received()
         if not final:
             self._core.offer("interim_transcript")
 
@@ -121,8 +120,8 @@ class UserReports:
         Args:
             cancelled: It was cancelled because the user went on speaking.
         """
-        read = self._core.host.decision_reported()
-        if self._core.governs and read and not (cancelled or self._core.host.endpointing()):
+        read = self._host.decision_reported()
+        if self._core.governs and read and not (cancelled or self._host.endpointing()):
             self._core.post("endpointing_ended")
         self._core.pending.moved()
 
@@ -181,7 +180,7 @@ class UserReports:
         """Such speech has ended, and no transcript follows. Posts `user_stopped_speaking`, and
         `endpointing_ended` if no transcript is awaited."""
         self.end_voice(event)
-        if self._core.governs and not self._core.host.endpointing():
+        if self._core.governs and not self._host.endpointing():
             self._core.post("endpointing_ended")
 
     def report_noise(self, event: Event) -> None:
@@ -207,7 +206,7 @@ class UserReports:
         is not running."""
         if not self._core.governs:
             return
-        if settled and not self._core.host.endpointing():
+        if settled and not self._host.endpointing():
             self._core.post("endpointing_ended")
         self._core.pending.moved()
 
@@ -215,7 +214,7 @@ class UserReports:
         """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
         be open again."""
         self._core.log.add(NoiseEnded())
-        self._core.host.confirming.noise_ended()
+        self._host.confirming.noise_ended()
 
     def utterance_over(self) -> None:
         """No transcript is awaited any more. Posts `endpointing_ended`, unless endpointing is

@@ -207,8 +207,8 @@ def test_a_step_that_is_held_is_held_on_the_output_with_which_it_begins(can_paus
     agent: Any = SimpleNamespace(setup=Setup())
     never: Any = None
     floor = Floor(never, never, never, never)
-    host = TurnHost(never, floor, never, never, never, never, never, never, never)
-    host.turn = SimpleNamespace(post=lambda *_: None)  # type: ignore[assignment]
+    turn = SimpleNamespace(post=lambda *_: None)
+    host = TurnHost(SimpleNamespace(floor=floor, turn=turn))  # type: ignore[arg-type]
     floor.take(agent, speech, before)
     host.hold_output(never)
     assert before.paused
