@@ -28,7 +28,6 @@ from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
 from turnfsm.runtime.conversation.governing import govern
-from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.policies import on_interruption, once
 from turnfsm.runtime.conversation.ports import (
     Agent,
@@ -45,7 +44,7 @@ from turnfsm.runtime.conversation.ports import (
 )
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.tool_calls import Result
-from turnfsm.runtime.conversation.waits import TurnWaitsLong
+from turnfsm.runtime.conversation.waits import TurnLimitReached, TurnWaitsLong
 from turnfsm.runtime.host.agent import Host
 from turnfsm.runtime.host.calls import FINAL, Calls, OpenCall
 from turnfsm.runtime.host.errors import SpeechInterrupted

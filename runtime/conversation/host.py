@@ -12,9 +12,8 @@ from turnfsm.runtime.event import Event
 
 from .floor import Step
 from .host_facts import HostFacts
-from .limits import TurnLimitReached
 from .ports import FalseInterruption, Output, Source
-from .waits import Awaited, LongWait, TurnWaitsLong
+from .waits import Awaited, LongWait, TurnLimitReached, TurnWaitsLong
 from .wording import delivery_instructions, hint_about
 
 __all__ = ["TurnHost"]

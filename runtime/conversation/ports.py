@@ -15,8 +15,7 @@ import attrs
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.sound import Sound
 
-from .limits import TurnLimitReached
-from .waits import TurnWaitsLong
+from .waits import TurnLimitReached, TurnWaitsLong
 
 __all__ = [
     "Agent",

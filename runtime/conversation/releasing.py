@@ -138,7 +138,34 @@ class ReleasableCalls(OpenCalls):
         if self.turn.holds("tools_running") and not self.blocking:
             self.turn.post("tools_released")
 
+    # -- newer calls that correct earlier ones
+
+    def correct_earlier(self, newer: ToolCall) -> None:
+        """A call was made. It corrects earlier ones, as the flow declares. Calls of one reply never
+        correct each other: the user has not spoken in between."""
+        if (correction := self._policies.corrects.get(newer.name)) is None:
+            return
+        for call in self:
+            if call.name != newer.name or call.speech is newer.speech:
+                continue
+            if correction.applies(call.arguments, newer.arguments):
+                self._correct(call, newer.id)
+
+    def replaced(self, call_id: str, newer: str) -> None:
+        """The framework is about to cancel a call that a newer one replaces.
+
+        Posts `tools_released` if the turn waits for no call any more.
+        """
+        if (call := self._calls.get(call_id)) is not None:
+            self._correct(call, newer)
+
     # -- inside
+
+    def _correct(self, call: ToolCall, newer: str) -> None:
+        if call.post("correction", by=newer):
+            self.answer_calls_delaying_commit(call.speech)
+            self.count_released()
+        self.forget_settled()
 
     def _answer(self, calls: Sequence[ToolCall]) -> None:
         if calls and (agent := calls[0].agent) is not None:

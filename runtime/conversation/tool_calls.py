@@ -12,7 +12,6 @@ from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
-from .corrections import Corrections
 from .floor import Floor
 from .open_calls import BLOCKING, RUNNING, UNCOMMITTED
 from .policies import policy_of
@@ -43,9 +42,6 @@ class ToolCalls(ReleasableCalls):
 
     Args:
         moved: Called after an event that may unblock a request.
-
-    Attributes:
-        corrections: Replaces calls by newer ones.
     """
 
     def __init__(
@@ -59,7 +55,6 @@ class ToolCalls(ReleasableCalls):
     ) -> None:
         super().__init__(session, ledger, log, floor, replies)
         self._moved = moved
-        self.corrections = Corrections(self)
 
     # -- reports of the adapter
 
@@ -87,7 +82,7 @@ class ToolCalls(ReleasableCalls):
         )
         self._log.add(CallMade(call_id, speech.id))
         call.post("started")
-        self.corrections.made(call)
+        self.correct_earlier(call)
         if speech.interrupted:
             self.turn.post("speech_interrupted", speech=speech.id)
         else:

@@ -134,15 +134,15 @@ class SessionLifecycle:
 
     def cancel_tools(self, event: Event) -> None:
         """Cancel the calls that the close would wait for."""
-        self._session.cancel_released_calls()
+        self._session._conductor.tools.cancel_released()
 
     def cancel_entering(self, event: Event) -> None:
         """Cancel an `on_enter` that the close would wait for."""
-        self._session.cancel_entering()
+        self._cancel_hooks(entering=True)
 
     def cancel_hooks(self, event: Event) -> None:
         """Cancel the other hooks that the close would wait for."""
-        self._session.cancel_hooks()
+        self._cancel_hooks(entering=False)
 
     def report_unsettled(self, event: Event) -> None:
         """Stop waiting for the agents to settle. Log a warning, unless a handoff waits for
@@ -156,6 +156,10 @@ class SessionLifecycle:
             )
 
     # -- inside
+
+    def _cancel_hooks(self, *, entering: bool) -> None:
+        if (activity := self._session.activity) is not None:
+            activity.cancel_hooks(entering=entering)
 
     def _post(self, trigger: str) -> None:
         if not self.runtime.closed:

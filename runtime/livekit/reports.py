@@ -11,15 +11,14 @@ from typing import Any
 from livekit.agents import llm
 from livekit.agents.voice.events import FunctionToolsExecutedEvent
 
-from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import Ledger
-from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.store.keeping import Keeping
 
 from .overrides import (
     GovernedHandle,
+    GovernedSession,
     activity_of,
     cancel_call,
     current_speech,
@@ -44,16 +43,10 @@ class Reports:
     """Reports each event before the application gets it."""
 
     def __init__(
-        self,
-        session: AgentSession[Any],
-        conductor: Conductor,
-        ledger: Ledger,
-        keeping: Keeping | None,
+        self, session: GovernedSession[Any], ledger: Ledger, keeping: Keeping | None
     ) -> None:
-        self._session = session
-        self._conductor = conductor
-        self._ledger = ledger
-        self._keeping = keeping
+        self._session, self._conductor = session, session._conductor
+        self._ledger, self._keeping = ledger, keeping
 
     def hear(self, event: str, arg: Any) -> None:
         """LiveKit is about to emit this event."""

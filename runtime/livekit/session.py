@@ -394,7 +394,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         if self._unproved:
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)
-        self._reports = Reports(self, self._conductor, self.ledger, self._keeping)
+        self._reports = Reports(self, self.ledger, self._keeping)
 
 
 TurnSession.__new__.__signature__ = inspect.signature(TurnSession.__init__)  # type: ignore[attr-defined]

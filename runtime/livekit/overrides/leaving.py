@@ -202,15 +202,11 @@ class LeavingActivity(RealtimeActivity):
         """The agent's name."""
         return self.agent.label
 
-    def cancel_entering(self) -> None:
-        """Cancel an `on_enter` that has not returned, unless its speech is not finished."""
+    def cancel_hooks(self, *, entering: bool) -> None:
+        """Cancel an `on_enter` that has not returned, or the other hooks, unless a speech of the
+        agent is not finished."""
         if self._silent:
-            self._give_up_hooks(entering=True)
-
-    def cancel_hooks(self) -> None:
-        """Likewise cancel an `on_exit` or `on_user_turn_completed`."""
-        if self._silent:
-            self._give_up_hooks(entering=False)
+            self._give_up_hooks(entering=entering)
 
     @property
     def _silent(self) -> bool:

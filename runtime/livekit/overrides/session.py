@@ -22,10 +22,9 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm.flow import Tuning
-from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
-from turnfsm.runtime.conversation.waits import TurnWaitsLong
+from turnfsm.runtime.conversation.waits import TurnLimitReached, TurnWaitsLong
 from turnfsm.runtime.livekit.tuning import Tuner
 
 from .activity import GovernedActivity, adopt
@@ -232,20 +231,6 @@ class GovernedSession(ClosingSession[Userdata_T]):
         """Make a run active, and generate its reply."""
         self._global_run_state = run
         self.generate_reply(**reply)
-
-    def cancel_released_calls(self) -> None:
-        """Cancel the released tool calls."""
-        self._conductor.tools.cancel_released()
-
-    def cancel_entering(self) -> None:
-        """Cancel an `on_enter` that a close would wait for."""
-        if self.activity is not None:
-            self.activity.cancel_entering()
-
-    def cancel_hooks(self) -> None:
-        """Cancel the other hooks that a close would wait for."""
-        if self.activity is not None:
-            self.activity.cancel_hooks()
 
     @property
     def run_is_active(self) -> bool:

@@ -98,7 +98,7 @@ class GovernedExecutor(_ToolExecutor):
         """Cancel a running call. If a newer call replaces it, its result is not delivered."""
         newer, task = _replacing.get(), self._running_tasks.get(call_id)
         if newer is not None and task is not None and task.allow_cancellation:
-            self._conductor.tools.corrections.replaced(call_id, newer)
+            self._conductor.tools.replaced(call_id, newer)
         return await super().cancel(call_id)
 
     async def _until_allowed(self, run_ctx: RunContext[Any], activity: Any, tool: object) -> Any:
