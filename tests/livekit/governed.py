@@ -2,15 +2,11 @@
 
 from turnfsm.runtime.livekit.overrides import (
     activity,
-    answering,
-    arriving,
     closing,
     generating,
+    handoff,
     hearing,
     leaving,
-    output,
-    passing,
-    producing,
     realtime,
     recognition,
     requests,
@@ -21,10 +17,9 @@ from turnfsm.runtime.livekit.overrides import (
 )
 
 GOVERNED = (
-    *(activity.GovernedActivity, producing.ProducingActivity, requests.RequestingActivity),
-    *(passing.PassingActivity, hearing.HearingActivity, arriving.ArrivingActivity),
-    *(leaving.LeavingActivity, realtime.RealtimeActivity, answering.AnsweringActivity),
-    *(generating.GeneratingActivity, output.OutputActivity),
+    *(activity.GovernedActivity, requests.RequestingActivity, handoff.HandoffActivity),
+    *(hearing.HearingActivity, leaving.LeavingActivity, realtime.RealtimeActivity),
+    generating.GeneratingActivity,
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, closing.ClosingSession),
     *(speech.GovernedHandle, tools.GovernedExecutor),

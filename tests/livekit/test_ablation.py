@@ -59,10 +59,10 @@ SCENARIOS = {
 """Each override, and an acceptance scenario that needs it."""
 
 TESTS: dict[str, Callable[[], object]] = {
-    "ArrivingActivity._schedule_speech": partial(
+    "HandoffActivity._schedule_speech": partial(
         test_handoffs.test_the_next_agent_is_heard_before_it_answers_a_kept_turn, by_tool=False
     ),
-    "ArrivingActivity._start_session": partial(
+    "HandoffActivity._start_session": partial(
         test_handoffs.test_a_kept_turn_is_asked_with_the_call_that_ended_meanwhile, by_tool=False
     ),
     "ClosingSession._teardown_activity": partial(
@@ -173,27 +173,22 @@ TESTS: dict[str, Callable[[], object]] = {
     "LeavingActivity.drain": partial(
         test_waits.test_a_tool_that_hangs_holds_up_no_end, how="drain", user=None
     ),
-    "PassingActivity._close_session": partial(
+    "HandoffActivity._close_session": partial(
         test_handoff_words.test_a_sentence_that_has_just_ended_at_a_handoff_is_answered,
         kind="client",
         at=2.2,
     ),
-    "PassingActivity._detach_reusable_resources": partial(
+    "HandoffActivity._detach_reusable_resources": partial(
         test_interim_words.test_the_next_agent_does_not_get_words_that_the_agent_before_has_committed,
         detection="manual",
     ),
-    "PassingActivity._start_session": partial(
-        test_interim_words.test_the_next_agent_gets_the_final_transcript_of_an_open_commit,
-        detection="manual",
-        handoff=2.5,
-    ),
-    "ProducingActivity._pipeline_reply_task_impl": partial(
+    "RequestingActivity._pipeline_reply_task_impl": partial(
         test_needed.test_the_journal_says_when_the_audio_of_a_speech_has_come, of="pipeline"
     ),
-    "ProducingActivity._realtime_generation_task_impl": partial(
+    "RequestingActivity._realtime_generation_task_impl": partial(
         test_needed.test_the_journal_says_when_the_audio_of_a_speech_has_come, of="realtime"
     ),
-    "ProducingActivity._tts_task_impl": partial(
+    "RequestingActivity._tts_task_impl": partial(
         test_needed.test_the_journal_says_when_the_audio_of_a_speech_has_come, of="say"
     ),
     "RealtimeActivity._realtime_reply_task": (

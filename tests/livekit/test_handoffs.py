@@ -13,7 +13,7 @@ from livekit.agents import Agent, AgentSession, RunContext, function_tool, llm
 from realtime_stage import realtime
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
-from turnfsm.runtime.livekit.overrides.arriving import results_when_copied
+from turnfsm.runtime.livekit.overrides.handoff import results_when_copied
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -6,7 +6,7 @@ from livekit.agents import AgentSession
 
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import HOST
-from turnfsm.runtime.livekit.overrides.producing import LIVEKIT_TELLS
+from turnfsm.runtime.livekit.overrides.requests import LIVEKIT_TELLS
 
 # For each scenario, words of the problem that must be found: the failure described, no other.
 FOUND = {

@@ -6,9 +6,9 @@ tests/livekit/test_ablation.py fails.
 """
 
 from .activity import GovernedActivity
-from .arriving import frames_of
 from .components import closed_by, failure_of
 from .handing_over import refuse_handoff
+from .handoff import frames_of
 from .history import begin_with, begins_with, conversation_of, current_conversation
 from .left_out import LEFT_OUT
 from .recognition import turn_of

@@ -19,11 +19,11 @@ from turnfsm.fsm.pace import times
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Phase
 
-from .answering import let_tools_end
 from .conversation import results_in
+from .generating import let_tools_end
 from .history import conversation_of
 from .overlap import VERDICTS
-from .producing import ProducingActivity
+from .requests import RequestingActivity
 from .speech import UNKNOWN, govern
 from .tools import GovernedExecutor
 from .watched import Watched
@@ -39,7 +39,7 @@ class _CommitRefused(Exception):
     """The flow does not take the committed turn now."""
 
 
-class GovernedActivity(ProducingActivity):
+class GovernedActivity(RequestingActivity):
     """An agent's activity that asks the flow before it acts."""
 
     _conductor: Conductor

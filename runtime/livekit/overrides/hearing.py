@@ -15,8 +15,8 @@ from livekit.agents.voice.audio_recognition import AudioRecognition
 from turnfsm.runtime.conversation.ports import Setup
 from turnfsm.runtime.conversation.utterance import Question
 
-from .arriving import ArrivingActivity
 from .components import vad_failure
+from .leaving import LeavingActivity
 from .overlap import OverlapJudge
 from .recognition import GovernedRecognition
 from .segment import Segment
@@ -25,7 +25,7 @@ from .watched import Watched
 __all__ = ["HearingActivity"]
 
 
-class HearingActivity(ArrivingActivity):
+class HearingActivity(LeavingActivity):
     """An activity that reports the user's speech."""
 
     segment: Segment | None = None

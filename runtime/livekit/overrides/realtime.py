@@ -12,9 +12,8 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.ports import Source
 
-from .answering import names
 from .conversation import ChatContextSync, results_in
-from .generating import GeneratingActivity
+from .generating import GeneratingActivity, names
 from .governed_model import GovernedModel
 from .history import conversation_of
 from .recognition import until

@@ -28,8 +28,8 @@ from turnfsm.runtime.conversation.waits import TurnLimitReached, TurnWaitsLong
 from turnfsm.runtime.livekit.tuning import Tuner
 
 from .activity import GovernedActivity, adopt
-from .arriving import results_when_copied
 from .closing import ClosingSession
+from .handoff import results_when_copied
 from .history import conversation_of
 from .output import StepOutput, nothing
 from .run import GovernedRun

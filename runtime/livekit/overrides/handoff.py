@@ -1,23 +1,28 @@
-"""An agent that takes over: the items missing in its conversation, and its first speech."""
+"""An agent that takes over from another one, and passes on when it leaves."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, cast
 
 from livekit import rtc
-from livekit.agents import NOT_GIVEN, llm
+from livekit.agents import NOT_GIVEN, inference, llm
+from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.sound import Sound
 
+from .components import follow_fallbacks
+from .hearing import HearingActivity
 from .history import LIVEKIT_COPIES, conversation_of
-from .leaving import LeavingActivity
+from .overlap import OverlapJudge
+from .recognition import GovernedRecognition, turn_of
 from .speech import GovernedHandle, govern
 
-__all__ = ["ArrivingActivity", "frames_of", "results_when_copied"]
+__all__ = ["HandoffActivity", "frames_of", "results_when_copied"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -25,8 +30,9 @@ VOICE = 0.3
 """Seconds within which a VAD detects speech. There is no earlier signal."""
 
 
-class ArrivingActivity(LeavingActivity):
-    """The activity of an agent that takes over from another one.
+class HandoffActivity(HearingActivity):
+    """The activity of an agent that takes over from another one, and whose uncommitted transcript
+    goes to the next one.
 
     The application copies the conversation before the handoff, or in the tool that hands over.
     Calls that end later are missing in this copy, and the new agent would repeat them. So they
@@ -35,33 +41,60 @@ class ArrivingActivity(LeavingActivity):
 
     results_when_copied: frozenset[str]
     _greeting: SpeechHandle | None = None
+    _stop_following: Callable[[], None] | None = None
+    _evidence: inference.AdaptiveInterruptionDetector | None = None
 
     async def _start_session(self, **how: Any) -> None:
-        # A realtime model gets its conversation here.
+        reused = how.get("reuse_resources")
+        model = getattr(reused, "rt_session", None)
+        goes_on = getattr(reused, "stt_pipeline", None) is not None
+        skipped = self._complete_conversation(model)
+        await super()._start_session(**how)
+        if model is not None and self.commits_audio and self._conductor.turns.deferred is not None:
+            self.decide_within(VOICE)  # the user may still speak
+        elif model is None:
+            self._forget_lost(skipped)
+        self._hear(goes_on)
+
+    def _complete_conversation(self, model: Any) -> tuple[str, ...]:
+        """Add what is missing in the conversation, before a realtime model gets it. Returns the
+        user's messages that nobody has answered."""
+        conversation = conversation_of(self)
         if not self._has_started:
             self._has_started = True
-            conversation_of(self).insert(list(self._items_to_add()))
-        model = getattr(how.get("reuse_resources"), "rt_session", None)
+            conversation.insert(list(self._items_to_add()))
         if model is not None and self._rt_turn_detection_enabled:
             # LiveKit interrupts the model here, although it may be about to answer.
             self._conductor.realtime.answer_skipped(model.update_chat_ctx.unanswered())
         # The previous agent has heard these messages, and they have no answer yet.
         skipped = self._conductor.log.agenda.unclaimed
         recognised = [self.session.history.get_by_id(id) for id in skipped]
-        conversation = conversation_of(self)
         conversation.insert(
             [item for item in recognised if item and conversation.get_by_id(item.id) is None]
         )
-        await super()._start_session(**how)
-        if model is not None and self.commits_audio and self._conductor.turns.deferred is not None:
-            self.decide_within(VOICE)  # the user may still speak
-        present = {item.id for item in conversation.items}
-        if lost := [] if model is not None else [id for id in skipped if id not in present]:
+        return skipped
+
+    def _forget_lost(self, skipped: Collection[str]) -> None:
+        present = {item.id for item in conversation_of(self).items}
+        if lost := [id for id in skipped if id not in present]:
             self._conductor.realtime.forgotten(lost)
             logger.warning(
                 "%s took over before a transcript arrived; the user's message gets no answer",
                 self.label,
             )
+
+    def _hear(self, goes_on: bool) -> None:
+        """The agent hears the user. `goes_on`: with the STT stream of the previous agent."""
+        if self._evidence is not None:
+            emit = partial(self.session.emit, "overlapping_speech")
+            self._judge = OverlapJudge(self._evidence, self._conductor, emit)
+        record = self._conductor.record
+        self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, record)
+        committed = self._conductor.commits.take_carried_commit()
+        if not goes_on:
+            self._conductor.utterance.post("stt_replaced")
+        elif committed and isinstance(self._audio_recognition, GovernedRecognition):
+            self._audio_recognition.commit_coming_transcript()
 
     def reply(self, instructions: str | None = None) -> GovernedHandle:
         """Request a reply: with instructions, or to the user's messages, including those that an
@@ -136,6 +169,71 @@ class ArrivingActivity(LeavingActivity):
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied
+
+    # -- the agent leaves
+
+    def take_detector(self) -> None:
+        """Let LiveKit's detector of interruptions report only to the flow."""
+        self._evidence, self._interruption_detector = self._interruption_detector, None
+        self._interruption_detection_enabled = False
+        if self._evidence is None:
+            logger.warning(
+                "%s has no adaptive interruption detector, whose verdicts flow %r reads; pass "
+                "turn_handling={'interruption': {'mode': 'adaptive'}}, an stt and a vad",
+                self.label,
+                self._conductor.turn.flow.name,
+            )
+
+    async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
+        resources = await super()._detach_reusable_resources(new_activity)
+        recognition = self._audio_recognition
+        goes_on = resources is not None and resources.stt_pipeline is not None
+        if goes_on and isinstance(recognition, GovernedRecognition):
+            assert isinstance(new_activity, HandoffActivity)
+            new_activity.segment = recognition.segment
+        return resources
+
+    async def _close_session(self) -> None:
+        if self._stop_following is not None:
+            self._stop_following()
+        if self._judge is not None:
+            judge, self._judge = self._judge, None
+            await judge.aclose()
+        # The agent is closed or pauses: a transcript in no committed turn would be lost. (When the
+        # session closes, LiveKit itself commits the last agent's.)
+        recognition, committed = self._audio_recognition, False
+        if isinstance(recognition, GovernedRecognition):
+            if self._last_commit is None:
+                committed = self._leave_transcript(recognition)
+            recognition.leave()
+            self._conductor.user.hearing_ends()
+        if self.has_stt and self._conductor.user.speaking:
+            self._conductor.utterance.post("passed_on")
+        if committed:
+            self._conductor.commits.carry_commit()
+        await super()._close_session()
+
+    def _leave_transcript(self, recognition: GovernedRecognition) -> bool:
+        """Whether a turn was committed whose transcript may still arrive."""
+        committed = not self._conductor.closing and recognition.hand_over_commit()
+        turn = recognition.take_uncommitted_transcript()
+        if turn is None and self._leaves_speech:
+            turn = turn_of("", 0.0)
+        if turn is not None:
+            ends = recognition.commits_by_itself or committed
+            if self._conductor.closing:
+                cast(Any, self.session).add_transcript(turn)
+            else:
+                self._conductor.commits.defer_uncommitted(turn, ends)
+        return committed and turn is None
+
+    @property
+    def _leaves_speech(self) -> bool:
+        """The user speaks to a realtime model that the next agent takes over. If only silence
+        follows, the next agent's VAD detects nothing."""
+        taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None
+        hears = self._conductor.user.speaking and not self._rt_turn_detection_enabled
+        return taken_over and hears and not self.manual_turns
 
 
 def _chronological(history: llm.ChatContext, copy: llm.ChatContext) -> list[llm.ChatItem]:
