@@ -194,7 +194,7 @@ class Conductor:
         self.host.wait.over(self.turn.now)
         self.turns.close()
         self.outages.end()
-        self.objections.close()
+        self.objections.settle()
         core.progress.end()
         self.agent_state.close()
         core.session.tune(Tuning())

@@ -76,7 +76,7 @@ class Objections:
         if text or not self._core.tools.any_open or agent is None or not agent.setup.transcribes:
             self._post(text, speech)
             return
-        self._settle()
+        self.settle()
         self._host.transcript_awaited = speech
         limit = self._core.session.settings.timers.get("false_interruption", 0.0)
         self._give_up = asyncio.get_running_loop().call_later(limit, self.transcribed, "")
@@ -84,14 +84,11 @@ class Objections:
     def transcribed(self, text: str) -> None:
         """A user message with its transcript was added to the conversation."""
         if (speech := self._host.transcript_awaited) is not None:
-            self._settle()
+            self.settle()
             self._post(text, speech, empty_transcript=not text)
 
-    def close(self) -> None:
-        """The session has closed."""
-        self._settle()
-
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """No transcript of a realtime model is awaited any more."""
         self._host.transcript_awaited = None
         if self._give_up is not None:
             self._give_up.cancel()

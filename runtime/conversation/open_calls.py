@@ -179,12 +179,10 @@ class OpenCalls:
             step: The results of the previous step. Late results of its calls are delivered with
                 them.
         """
-        due = self._log.agenda.obligations
-        ready = {o.id for o in due if o.kind == "result" and o.ready}
-        late = {o.id for o in due if o.id in ready and (o.by or o.made_by) == speech}
-        found = (self._ledger.find(id) for id in ready)
-        ids = {call.result_id or call.id: call.id for call in found if call is not None}
-        return frozenset(result for result, id in ids.items() if result in step or id in late)
+        due = (o for o in self._log.agenda.obligations if o.kind == "result")
+        late = {o.id for o in due if (o.by or o.made_by) == speech}
+        results = self.due_results.items()
+        return frozenset(result for result, id in results if result in step or id in late)
 
     def talks_over(self, agent: Agent) -> bool:
         """The model of an agent hears the user, is about to answer by itself, or will soon be asked

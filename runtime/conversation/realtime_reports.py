@@ -61,11 +61,6 @@ class RealtimeReports:
         for id in utterances:
             self._core.log.add(HeardByModel(id))
 
-    @property
-    def unanswered(self) -> list[str]:
-        """The ids of the user's unanswered messages that the model has heard."""
-        return [o.id for o in self._core.log.agenda.obligations if o.state == "with_model"]
-
     def answers_by_itself(self, speech: Speech) -> None:
         """A model with turn detection answers the user by itself, and was not asked to deliver any
         result. Posts `message_answered`, once the transcript arrives."""

@@ -108,11 +108,6 @@ class ToolCall:
         return self.entry.state
 
     @property
-    def result_id(self) -> str:
-        """The id of its result in the conversation."""
-        return self.entry.result_id or self.id
-
-    @property
     def gave_update(self) -> bool:
         """The conversation has an update of the call, or the output "still running". The result
         comes later."""

@@ -38,10 +38,6 @@ class Tuner:
             self._put(options, name, getattr(before, name), getattr(tuning, name))
         self._mute(bool(tuning.mute))
 
-    def leave(self) -> None:
-        """The session has closed, or starts: restore its own settings."""
-        self.enter(Tuning())
-
     @property
     def speculation(self) -> dict[str, object]:
         """The options of preemptive generation that the current state replaces."""
