@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Literal
 
 from turnfsm.fsm.expect import Expectation
+from turnfsm.runtime.event import Event
 
 from .core import Core
 from .ports import Agent, Speech
@@ -22,7 +23,8 @@ _STALE = "the user was asked whether to do it, and then the agent said something
 
 
 class Confirming:
-    """Asks the user about one call at a time. The flow decides when, and what follows.
+    """Asks the user about one call at a time. The flow decides when, and what follows: its actions
+    and host facts about questions are methods of this class.
 
     Args:
         core: The conversation.
@@ -44,23 +46,25 @@ class Confirming:
         agent = self._core.agent
         return next((call for call in self._core.tools.asking if call.agent is agent), None)
 
-    @property
-    def asked(self) -> bool:
+    def yes_awaited(self) -> bool:
+        """A call waits until the user has said yes."""
+        return self.awaited is not None
+
+    def question_asked(self) -> bool:
         """The user was asked about the awaited call."""
         return self._asked_call is not None and self._asked_call is self.awaited
 
     @property
     def settled(self) -> bool:
         """No answer to the last question is awaited any more."""
-        return self._asked_call is not None and not self.asked
+        return self._asked_call is not None and not self.question_asked()
 
     @property
     def due(self) -> bool:
         """The user is to be asked."""
-        return self.awaited is not None and not self.asked
+        return self.awaited is not None and not self.question_asked()
 
-    @property
-    def heard(self) -> bool:
+    def question_heard(self) -> bool:
         """The question was played to the end, nothing else was said since, and the user had not
         spoken before."""
         return self._question_over and self._early is None and not self._stale
@@ -79,7 +83,7 @@ class Confirming:
 
     def voice_started(self) -> None:
         """The user begins to speak."""
-        if self.asked and not self._question_over:
+        if self.question_asked() and not self._question_over:
             self._early = self._early or "voice"
 
     def transcript_received(self) -> None:
@@ -98,7 +102,7 @@ class Confirming:
 
     # -- what the flow decides
 
-    def ask(self) -> None:
+    def ask_for_yes(self, event: Event) -> None:
         """Ask the user about the next call."""
         call, agent = self.awaited, self._core.agent
         if call is None or call.confirm is None or agent is None:
@@ -116,19 +120,19 @@ class Confirming:
             return
         self._core.expecting.ask(Expectation("yes_no"))
 
-    def run(self) -> None:
+    def run_confirmed(self, event: Event) -> None:
         """Run the tool of the call that the user was asked about."""
         if (call := self.awaited) is not None:
             self._close_question(call)
             self._core.tools.confirm(call)
 
-    def refuse(self) -> None:
+    def refuse_unconfirmed(self, event: Event) -> None:
         """The user has not answered in time."""
         if (call := self.awaited) is not None:
             self._close_question(call)
             self._core.tools.refuse(call, "not_confirmed")
 
-    def say_otherwise(self) -> None:
+    def say_unconfirmed(self, event: Event) -> None:
         """Say the declared text for a call without an answer in time."""
         call, agent = self._asked_call, self._core.agent
         if call is None or call.confirm is None or agent is None or not self._core.sayings.can_say:
@@ -136,11 +140,11 @@ class Confirming:
         if call.confirm.otherwise:
             self._speak(agent, call.name, call.confirm.otherwise)
 
-    def end_all(self) -> None:
+    def end_questions(self, event: Event) -> None:
         """The user says something else, which ends all waiting calls."""
         for call in self._core.tools.asking:
             reason = None
-            if call is self._asked_call and not self.heard:
+            if call is self._asked_call and not self.question_heard():
                 reason = _STALE if self._stale else _EARLY
             self._close_question(call)
             self._core.tools.refuse(call, "unblocked", reason)
@@ -150,7 +154,7 @@ class Confirming:
     @property
     def _question_over(self) -> bool:
         question = self._question
-        if question is None or not (self.asked and self._begun):
+        if question is None or not (self.question_asked() and self._begun):
             return False
         return not (question.interrupted or self._core.floor.holds(question))
 

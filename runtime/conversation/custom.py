@@ -117,7 +117,7 @@ class CustomHost:
             if name in flow.actions and (action := flow.actions[name]).audible:
                 setattr(self, name, partial(turn.sayings.say, name, action, sound_of(flow, name)))
                 continue
-            method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
+            method = self._of_turn(name) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):
                 self.left_to_agent.append(name)
                 method = self._of_agent(name)
@@ -151,6 +151,10 @@ class CustomHost:
                 *(kind.__name__, name, _marks(kind)[name], self._flow.name, near(name, known)),
             )
 
+    def _of_turn(self, name: str) -> Callable[..., object] | None:
+        parts = self._turn, self._turn.confirming
+        return next(filter(callable, (getattr(part, name, None) for part in parts)), None)
+
     def _of_agent(self, name: str) -> Callable[..., object]:
         def call(*event: object) -> object:
             agent = self._agent()
@@ -176,7 +180,7 @@ class CustomHost:
     def _marked(self, owner: object) -> Mapping[str, Callable[..., object]]:
         found = {}
         for name, mark in _marks(type(owner)).items():
-            if callable(getattr(self._turn, name, None)):
+            if self._of_turn(name) is not None:
                 raise HostError(
                     f"{type(owner).__name__}.{name} is marked as {mark}, and the turn has one of "
                     "that name itself; give yours another name"

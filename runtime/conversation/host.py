@@ -200,26 +200,6 @@ class TurnHost(HostFacts):
         """Allow interruptions again: the time limit of calls with the policy finish is over."""
         self._core.tools.lift_holds()
 
-    def ask_for_yes(self, event: Event) -> None:
-        """Ask the user whether a tool may run."""
-        self.confirming.ask()
-
-    def run_confirmed(self, event: Event) -> None:
-        """Run the tool that the user was asked about."""
-        self.confirming.run()
-
-    def refuse_unconfirmed(self, event: Event) -> None:
-        """End the call that the user was asked about, without an answer."""
-        self.confirming.refuse()
-
-    def say_unconfirmed(self, event: Event) -> None:
-        """Say the declared text."""
-        self.confirming.say_otherwise()
-
-    def end_questions(self, event: Event) -> None:
-        """End the calls that wait for a yes: the user says something else."""
-        self.confirming.end_all()
-
     def note_objection(self, event: Event) -> None:
         """The user objects to the calls that were made before."""
         self._core.tools.objected(besides=event.data.get("speech"))

@@ -265,18 +265,6 @@ class HostFacts:
         """An obligation on the agenda is open, and the agent can deliver it now."""
         return self.wants_reply and self.can_say()
 
-    def yes_awaited(self) -> bool:
-        """A call waits until the user has said yes."""
-        return self.confirming.awaited is not None
-
-    def question_asked(self) -> bool:
-        """The user was asked for that yes."""
-        return self.confirming.asked
-
-    def question_heard(self) -> bool:
-        """The user heard the whole question before they spoke."""
-        return self.confirming.heard
-
     def agreed(self) -> bool:
         """The turn is a yes, and nothing else."""
         return self.confirming.agrees(self._about.text)

@@ -229,7 +229,7 @@ class RealtimeActivity(GeneratingActivity):
 
     @property
     def _waits_for_user(self) -> bool:
-        return self.user_may_object or self._conductor.host.yes_awaited()
+        return self.user_may_object or self._conductor.host.confirming.yes_awaited()
 
     def decide_within(self, seconds: float) -> None:
         """Endpointing runs until `turn_decided`, at most for `seconds`."""
