@@ -69,13 +69,7 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
     if policy not in get_args(Policy):
         raise TurnfsmError(f"no policy {policy!r}; {near(policy, get_args(Policy))}")
 
-    def decorate(tool: Tool) -> Tool:
-        setattr(tool, _POLICY, policy)
-        # A tool that is a method is rebuilt for each agent, from the wrapped function.
-        setattr(getattr(tool, "__wrapped__", tool), _POLICY, policy)
-        return tool
-
-    return decorate
+    return lambda tool: _mark(tool, _POLICY, policy)
 
 
 def once(tool: Tool) -> Tool:
@@ -97,9 +91,7 @@ def once(tool: Tool) -> Tool:
         ...     '''Transfer money.'''
         ...     return f"transferred {amount}"
     """
-    setattr(tool, _ONCE, True)
-    setattr(getattr(tool, "__wrapped__", tool), _ONCE, True)
-    return tool
+    return _mark(tool, _ONCE, True)
 
 
 def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
@@ -129,12 +121,7 @@ def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
             f"recover_with({recover!r}): give the function that finds out: @recover_with(find)"
         )
 
-    def decorate(tool: Tool) -> Tool:
-        setattr(tool, _RECOVER, recover)
-        setattr(getattr(tool, "__wrapped__", tool), _RECOVER, recover)
-        return tool
-
-    return decorate
+    return lambda tool: _mark(tool, _RECOVER, recover)
 
 
 def recover_of(tool: object) -> Recover | None:
@@ -220,6 +207,13 @@ def _at(
         return Finding(0, 0, 0, message, remedy, code, severity, file=flow.name)
     place = flow.source.value if path[-1] in ("say", "same") else flow.source.key
     return place(path).finding(message, remedy, code=code, severity=severity)
+
+
+def _mark(tool: Tool, mark: str, value: object) -> Tool:
+    # A tool that is a method is rebuilt for each agent, from the wrapped function.
+    for marked in (tool, getattr(tool, "__wrapped__", tool)):
+        setattr(marked, mark, value)
+    return tool
 
 
 def _marked(tool: object, mark: str) -> object:

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from livekit.agents import Agent, llm
 
-from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.cut_off import output_of
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
-from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 
-from .overrides import begin_with, begins_with, turn_of
-from .stored_items import StoredItems, StoredSession
+from .overrides import GovernedSession, begin_with, begins_with, turn_of
+from .stored_items import StoredItems
 
 __all__ = ["take_up"]
 
 
-class RestoredSession(StoredSession, Protocol):
-    """A session that is continued."""
-
-    ledger: Ledger
-    _conductor: Conductor
-
-    @property
-    def turn(self) -> SessionTurn: ...
-    @property
-    def tools(self) -> list[llm.Tool | llm.Toolset]: ...
-    @property
-    def turn_detection(self) -> Any: ...
-
-
 async def take_up(
     past: Past | None,
-    session: RestoredSession,
+    session: GovernedSession[Any],
+    ledger: Ledger,
     agent: Agent,
     keeping: Keeping,
     options: Mapping[str, Any],
@@ -48,6 +33,7 @@ async def take_up(
 
     Args:
         past: That worker's conversation; None if there was none.
+        ledger: The session's calls.
         agent: The agent that is about to become active.
         options: Those of the start.
 
@@ -58,7 +44,7 @@ async def take_up(
     given = {item.id for item in conversation.items}
     session._conductor.keeping = keeping
     if past is not None:
-        await _restore(past, session, agent, conversation, keeping)
+        await _restore(past, session, ledger, agent, conversation, keeping)
         options = await begin_with(agent, options, conversation)
     items = StoredItems(session, agent, conversation, given)
     StoredConversation(items, session._conductor, keeping, past)
@@ -67,7 +53,8 @@ async def take_up(
 
 async def _restore(
     past: Past,
-    session: RestoredSession,
+    session: GovernedSession[Any],
+    ledger: Ledger,
     agent: Agent,
     conversation: llm.ChatContext,
     keeping: Keeping,
@@ -75,16 +62,16 @@ async def _restore(
     """Restore the previous worker's conversation: its items are added to those that the agent
     begins with."""
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
-    past = await restore_calls(past, session.ledger, session._conductor, tools, keeping)
+    past = await restore_calls(past, ledger, session._conductor, tools, keeping)
     items = items_of_past(past)
-    calls = items_of_calls(session.ledger, items)
+    calls = items_of_calls(ledger, items)
     _insert(session.history, [*items, *calls])
     by_id = {item.id: item for item in items}
     _insert(conversation, [*(by_id[id] for id in past.shown if id in by_id), *calls])
 
     resumption = restore_turns(
         past,
-        session.ledger,
+        ledger,
         session._conductor,
         {item.id for item in items},
         lambda turn: turn_of(str(turn["text"]), float(str(turn.get("confidence", 0.0)))),

@@ -254,7 +254,9 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         try:
             if self._keeping is not None:
                 past = await self.restore()
-                options = cast(Any, await take_up(past, self, agent, self._keeping, options))
+                options = cast(
+                    Any, await take_up(past, self, self.ledger, agent, self._keeping, options)
+                )
             self._room = options.get("room") or self._room
             self._observers.watch_session(
                 self._turn, self.timers, self._conductor.floor, self._room

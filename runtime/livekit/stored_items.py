@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from livekit.agents import Agent, llm
 
-from .lifecycle import SessionLifecycle
-from .overrides import conversation_of
+from .overrides import GovernedSession, conversation_of
 
-__all__ = ["StoredItems", "StoredSession"]
+__all__ = ["StoredItems"]
 
 INSTRUCTIONS = "lk.agent_task.instructions"
 """The id prefix of an agent's instructions. They are not stored: the next agent has its own."""
-
-
-class StoredSession(Protocol):
-    """The parts of a session that are stored."""
-
-    _life: SessionLifecycle
-
-    @property
-    def history(self) -> llm.ChatContext: ...
-    @property
-    def activity(self) -> Any: ...
 
 
 class StoredItems:
@@ -39,7 +27,7 @@ class StoredItems:
 
     def __init__(
         self,
-        session: StoredSession,
+        session: GovernedSession[Any],
         agent: Agent,
         conversation: llm.ChatContext,
         given: Collection[str],

@@ -16,6 +16,7 @@ from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.conversation.waits import LongWait
 from turnfsm.runtime.livekit.stock import AgentSession
 
@@ -33,6 +34,9 @@ when the event loop ends."""
 
 class Lifecycle(Protocol):
     """The session's own flow: its start, its runs, its end."""
+
+    waiting: Deferred[dict[str, Any]] | None
+    """The run that waits until the agents are settled."""
 
     def agent_phase_changed(self) -> None:
         """An agent was entered, handed over to, or left."""

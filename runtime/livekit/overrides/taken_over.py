@@ -50,20 +50,14 @@ class ClosedRealtimeSession:
         self.realtime_model = model.realtime_model
         self.chat_ctx = llm.ChatContext.empty()
 
-    async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
+    async def _send(self, *_: Any, **__: Any) -> None:
         pass
 
-    async def update_tools(self, tools: list[llm.Tool]) -> None:
+    def _do(self, *_: Any, **__: Any) -> None:
         pass
 
-    def update_options(self, **options: Any) -> None:
-        pass
-
-    def interrupt(self) -> None:
-        pass
-
-    def truncate(self, **heard: Any) -> None:
-        pass
+    update_chat_ctx = update_tools = _send
+    update_options = interrupt = truncate = _do
 
 
 def in_speech_task() -> bool:
