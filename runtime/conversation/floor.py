@@ -111,24 +111,24 @@ class Floor:
 
     def output_known(self, speech: Speech, output: Output | None) -> Step | None:
         """A speech uses this output from now on. Returns its step if that has the floor."""
-        step = self.step
-        if step is None or step.speech is not speech:
-            return None
-        step.output = self.output = output
+        if (step := self.step_of(speech)) is not None:
+            step.output = self.output = output
         return step
 
     def leave(self, speech: Speech) -> Step | None:
         """The step of this speech has returned the floor."""
-        step = self.step
-        if step is None or step.speech is not speech:
-            return None
-        self.step = None
-        step.gate.open()
+        if (step := self.step_of(speech)) is not None:
+            self.step = None
+            step.gate.open()
         return step
+
+    def step_of(self, speech: Speech) -> Step | None:
+        """The step of this speech, if it holds the floor."""
+        return self.step if self.step is not None and self.step.speech is speech else None
 
     def holds(self, speech: Speech) -> bool:
         """Whether a step of this speech holds the floor."""
-        return self.step is not None and self.step.speech is speech
+        return self.step_of(speech) is not None
 
     def plays(self, speech: Speech) -> bool:
         """Whether a step of this speech holds the floor, and is being heard."""
@@ -159,8 +159,7 @@ class Floor:
         Returns:
             An awaitable to await before passing it on, or None.
         """
-        step = self.step
-        if step is None or step.speech is not speech:
+        if (step := self.step_of(speech)) is None:
             return None
         gate = step.gate
         step.saying.audio_came(seconds, sound)
@@ -174,8 +173,8 @@ class Floor:
 
     def text_received(self, speech: Speech, text: str) -> None:
         """Text of a speech has arrived."""
-        if self.step is not None and self.step.speech is speech:
-            self.step.saying.text_received(text)
+        if (step := self.step_of(speech)) is not None:
+            step.saying.text_received(text)
 
     async def _held_back(self, gate: Gate, seconds: float) -> None:
         await gate.pass_on()

@@ -90,8 +90,7 @@ class SpeechReports:
         """
         core = self._core
         core.log.add(SpeechInterrupted(speech.id, _BY_SOURCE[by]))
-        step = core.floor.step
-        if step is not None and step.speech is speech:
+        if (step := core.floor.step_of(speech)) is not None:
             core.post("step_interrupted", step.id)
             return
         core.replies.over(speech)
@@ -114,8 +113,7 @@ class SpeechReports:
         """Interruptions of a speech were allowed or disallowed. Posts `interruptions_disallowed`,
         or posts `start_playout` again if the output has received none of the step and the step can
         now be held back."""
-        step = self._core.floor.step
-        if step is None or step.speech is not speech:
+        if (step := self._core.floor.step_of(speech)) is None:
             return
         if not on:
             self._core.post("interruptions_disallowed", step.id)
@@ -222,8 +220,7 @@ class SpeechReports:
 
     def start_playout(self, speech: Speech) -> None:
         """A step is about to be played. Posts `start_playout`."""
-        step = self._core.floor.step
-        if step is not None and step.speech is speech:
+        if (step := self._core.floor.step_of(speech)) is not None:
             step.gate.begin()
             self._core.post("start_playout", step.id)
 

@@ -13,7 +13,6 @@ import attrs
 from turnfsm.fsm import Verdict
 from turnfsm.fsm.agenda import ResultDropped, ResultReady
 from turnfsm.fsm.flow import Confirm, Policy
-from turnfsm.runtime.ledger import End as LedgerEnd
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import Log
 
@@ -93,11 +92,6 @@ class ToolCall:
         return self.entry.policy
 
     @property
-    def how(self) -> LedgerEnd | None:
-        """How the tool ended; None while it runs."""
-        return self.entry.gave
-
-    @property
     def arguments(self) -> Mapping[str, object]:
         """Its arguments by name."""
         return arguments_of(self.entry.arguments)
@@ -137,7 +131,7 @@ class ToolCall:
     @property
     def cancellation(self) -> str | None:
         """The output for the model if the call was cancelled, else None."""
-        return self.output_if_cancelled if self.how == "cancelled" else None
+        return self.output_if_cancelled if self.entry.gave == "cancelled" else None
 
     @property
     def output_if_cancelled(self) -> str:

@@ -50,10 +50,6 @@ def failure_of(error: Any) -> ComponentFailed | None:
     )
 
 
-def _emits(component: object) -> bool:
-    return isinstance(component, EventEmitter)
-
-
 def vad_failure(vad: VAD, raised: BaseException) -> ComponentFailed:
     """The VAD has raised an error. LiveKit only logs it, and detects no more speech."""
     kind, error = type(vad), type(raised).__name__
@@ -86,9 +82,7 @@ def follow_fallbacks(
         (llm, "realtime_availability_changed", switched("realtime", "realtime_model")),
         (tts, "tts_availability_changed", switched("tts", "tts")),
     )
-    followed = [
-        (component, name, on_event) for component, name, on_event in events if _emits(component)
-    ]
+    followed = [event for event in events if isinstance(event[0], EventEmitter)]
     for component, name, on_event in followed:
         component.on(name, on_event)
 

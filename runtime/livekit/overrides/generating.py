@@ -25,13 +25,7 @@ from .history import conversation_of
 from .item_stream import ItemStream
 from .output import StepOutput
 from .speech import GovernedHandle, govern, own_id
-from .tools import (
-    cancel_call,
-    cancelled_pair,
-    report_result,
-    running_call,
-    say_still_running,
-)
+from .tools import STILL_RUNNING, cancel_call, report_result, running_call
 
 __all__ = ["GeneratingActivity", "let_tools_end", "names"]
 
@@ -147,7 +141,13 @@ class GeneratingActivity(AgentActivity):
         original = next((item for item in calls if item.call_id == call), None)
         if original is None or self.session._is_closing():
             return
-        copy, output = cancelled_pair(original, text)
+        # as LiveKit would commit it
+        copy = llm.FunctionCall(
+            call_id=f"{call}_final", name=original.name, arguments=original.arguments
+        )
+        output = llm.FunctionCallOutput(
+            call_id=copy.call_id, name=copy.name, output=text, is_error=True
+        )
         wanted = report_result(self.session, original, output)
         conversation.insert([copy, output])
         self.session.history.insert([copy, output])
@@ -167,7 +167,7 @@ class GeneratingActivity(AgentActivity):
         for call in calls:
             context = running_call(self.session, call)
             if context is not None and self._conductor.tools.may_answer(call):
-                await say_still_running(context)
+                await context.update(STILL_RUNNING, template="{message}")
 
     @property
     def model_keeps_context(self) -> bool:

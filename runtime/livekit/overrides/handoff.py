@@ -142,7 +142,7 @@ class HandoffActivity(HearingActivity):
             return  # the first agent: finding its tools would take longer than all the rest
         held = {item.id for item in conversation_of(self).items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
-        due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
+        due = {call.id for call in self._conductor.tools.pending if call.entry.gave != "cancelled"}
         unanswered = self._conductor.log.agenda.unclaimed
         calls: dict[str, llm.FunctionCall] = {}
         shown = False

@@ -57,12 +57,8 @@ class HearingActivity(LeavingActivity):
     @property
     def uncommitted_transcript(self) -> str:
         """The transcript that is in no committed turn yet."""
-        recognition = self._audio_recognition
-        return (
-            recognition.uncommitted_transcript
-            if isinstance(recognition, GovernedRecognition)
-            else ""
-        )
+        recognition: GovernedRecognition | None = self._audio_recognition
+        return recognition.uncommitted_transcript if recognition is not None else ""
 
     # -- the user
 
@@ -88,7 +84,7 @@ class HearingActivity(LeavingActivity):
     def clearing(self) -> Iterator[None]:
         """The application clears the user's turn inside this context."""
         recognition, text = self._audio_recognition, self.uncommitted_transcript
-        if isinstance(recognition, GovernedRecognition):
+        if recognition is not None:
             recognition.clears()
         yield
         if text:  # otherwise the speculative reply answers a committed turn
@@ -135,8 +131,7 @@ class HearingActivity(LeavingActivity):
     def _stt_hears(self) -> bool:
         """False while LiveKit gives the STT silence: during uninterruptible speech, and while the
         echo cancellation warms up."""
-        recognition = self._audio_recognition
-        return not isinstance(recognition, GovernedRecognition) or recognition.stt_hears
+        return self._audio_recognition is None or self._audio_recognition.stt_hears
 
     def _will_decide(self, ev: Any) -> bool:
         """LiveKit begins to decide about the end of the turn right after `on_end_of_speech`."""

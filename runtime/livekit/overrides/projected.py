@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from math import inf
 
 from livekit.agents import llm
@@ -53,10 +54,11 @@ def send(
     since = min((item.created_at for item in came), default=inf)
     begin = settled(context.items, about, since)
     last = context.items[begin:]
-    read = _Reader(
-        {item.id for item in last if _key(item) in runs},
-        {*held, *(item.id for item in context.items[max(begin, copied.start) : copied.stop])},
-        due,
+    read = partial(
+        _read,
+        running={item.id for item in last if _key(item) in runs},
+        held={*held, *(item.id for item in context.items[max(begin, copied.start) : copied.stop])},
+        due=due,
     )
     given, new = [*map(read, last)], [*map(read, came)]
     shown = complete(given, log.agenda, speech.id, new)
@@ -201,36 +203,26 @@ def _is_own(call: str, speech: GovernedHandle, conductor: Conductor) -> bool:
     return not entries or entries[0].turn == speech.id
 
 
-class _Reader:
-    """Reads LiveKit's items.
+def _read(
+    item: llm.ChatItem, running: Collection[str], held: Collection[str], due: Mapping[str, str]
+) -> Item:
+    """One of LiveKit's items.
 
     Args:
         running: The ids of the items that LiveKit has added for running calls.
         held: The ids of the items in the agent's conversation.
         due: The calls on the agenda, by the ids of their results.
     """
-
-    def __init__(
-        self, running: Collection[str], held: Collection[str], due: Mapping[str, str]
-    ) -> None:
-        self._running, self._held, self._due = running, held, due
-
-    def __call__(self, item: llm.ChatItem) -> Item:
-        """This item."""
-        part, call = self._part(item), ""
-        if item.type in ("function_call", "function_call_output"):
-            call = item.call_id
-        runs = item.id in self._running
-        return Item(
-            item.id,
-            part,
-            item,
-            call,
-            result=self._due.get(call, "") if part == "result" and not runs else "",
-            placeholder=runs,
-            added=part in ("said", "utterance", "instruction") and item.id not in self._held,
-            at=item.created_at,
-        )
-
-    def _part(self, item: llm.ChatItem) -> Part:
-        return "hint" if item.id.startswith(HINT) else part_of(item)
+    part: Part = "hint" if item.id.startswith(HINT) else part_of(item)
+    call = item.call_id if item.type in ("function_call", "function_call_output") else ""
+    runs = item.id in running
+    return Item(
+        item.id,
+        part,
+        item,
+        call,
+        result=due.get(call, "") if part == "result" and not runs else "",
+        placeholder=runs,
+        added=part in ("said", "utterance", "instruction") and item.id not in held,
+        at=item.created_at,
+    )

@@ -208,11 +208,6 @@ class RealtimeActivity(GeneratingActivity):
         """A turn is all audio since the previous turn, not a transcript."""
         return self._rt_session is not None and not self._rt_turn_detection_enabled
 
-    @property
-    def user_may_object(self) -> bool:
-        """A model with turn detection hears the user, or may be about to answer."""
-        return self._conductor.tools.talks_over(cast(Any, self))
-
     async def wait_for_idle(
         self, *, wait_for_agent: bool = True, wait_for_user: bool = True
     ) -> None:
@@ -229,7 +224,9 @@ class RealtimeActivity(GeneratingActivity):
 
     @property
     def _waits_for_user(self) -> bool:
-        return self.user_may_object or self._conductor.host.confirming.yes_awaited()
+        conductor = self._conductor
+        objects = conductor.tools.talks_over(cast(Any, self))  # a model hears the user
+        return objects or conductor.host.confirming.yes_awaited()
 
     def decide_within(self, seconds: float) -> None:
         """Endpointing runs until `turn_decided`, at most for `seconds`."""

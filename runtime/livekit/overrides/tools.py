@@ -24,14 +24,13 @@ from .speech import GovernedHandle, govern
 from .tool_context import TurnContext
 
 __all__ = [
+    "STILL_RUNNING",
     "GovernedExecutor",
     "activity_of",
     "cancel_call",
-    "cancelled_pair",
     "report_result",
     "returned",
     "running_call",
-    "say_still_running",
 ]
 
 _is_transition: Any = getattr(llm.tool_context, "is_transition", lambda _: False)
@@ -269,11 +268,6 @@ def _kind(task: asyncio.Task[Any]) -> Literal["agent", "other"]:
     return "other" if failed or not hands_over(task.result()) else "agent"
 
 
-async def say_still_running(context: TurnContext[Any]) -> None:
-    """Give a call that continues in the background the output "still running"."""
-    await context.update(STILL_RUNNING, template="{message}")
-
-
 def report_result(
     session: AgentSession[Any], call: llm.FunctionCall, output: llm.FunctionCallOutput
 ) -> bool:
@@ -290,20 +284,6 @@ def report_result(
     # Not `session.emit`, which would also report executed calls to the flow.
     AgentSession.emit(session, "function_tools_executed", event)
     return bool(result.output) and event.has_tool_reply
-
-
-def cancelled_pair(
-    call: llm.FunctionCall, text: str
-) -> tuple[llm.FunctionCall, llm.FunctionCallOutput]:
-    """The call and output that LiveKit would commit for a cancelled call that was answered
-    before."""
-    final = llm.FunctionCall(
-        call_id=f"{call.call_id}_final", name=call.name, arguments=call.arguments
-    )
-    output = llm.FunctionCallOutput(
-        call_id=final.call_id, name=call.name, output=text, is_error=True
-    )
-    return final, output
 
 
 def cancel_call(session: AgentSession[Any], call_id: str) -> None:
