@@ -12,6 +12,7 @@ from turnfsm.runtime.event import Event
 
 from .floor import Step
 from .host_facts import HostFacts
+from .open_calls import BLOCKING
 from .ports import FalseInterruption, Output, Source
 from .waits import Awaited, LongWait, TurnLimitReached, TurnWaitsLong
 from .wording import delivery_instructions, hint_about
@@ -144,7 +145,8 @@ class TurnHost(HostFacts):
             return "output_held", ()
         if self._core.floor.step is not None or self.turn.state == "thinking":
             return ("output" if self._core.progress.has_audio else "model"), ()
-        if names := self._core.tools.names_of_blocking():
+        tools = self._core.tools
+        if names := tools.names_of(call.id for call in tools if call.state in BLOCKING):
             return "tool_running", tuple(names)
         return "application", ("on_user_turn_completed",)
 

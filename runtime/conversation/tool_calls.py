@@ -13,7 +13,7 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
 from .floor import Floor
-from .open_calls import BLOCKING, RUNNING, UNCOMMITTED
+from .open_calls import RUNNING, UNCOMMITTED
 from .policies import policy_of
 from .ports import Agent, Session, Speech
 from .releasing import ReleasableCalls
@@ -312,10 +312,6 @@ class ToolCalls(ReleasableCalls):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "parallel_call_interrupts")
             self._log.add(ReplyStopped(own.speech.id, "tool", call_id))
-
-    def names_of_blocking(self) -> list[str]:
-        """The calls that the turn waits for, each with its name and id."""
-        return self.names_of(call.id for call in self._in(BLOCKING))
 
     def names_of(self, calls: Iterable[str]) -> list[str]:
         """These calls, each with its name and id."""

@@ -165,23 +165,6 @@ class TurnReports:
         if not self._core.closing:  # speech during a close goes into the history
             self._core.turns.mark_unanswerable(task)
 
-    # -- a turn is answered
-
-    def answer_started(self, task: Hashable, items: Iterable[str]) -> None:
-        """The task that answers the committed turn has begun. Posts nothing.
-
-        Args:
-            task: The framework's task, used only as an identity; `answer_ended` follows.
-            items: The ids of the conversation's items when the task begins. The request may be sent
-                much later.
-        """
-        self._core.turns.follow(task, items)
-
-    def answer_ended(self, task: Hashable) -> None:
-        """The task that answers a turn has ended. Posts `turn_dropped` if it has requested no
-        reply."""
-        self._core.turns.task_ended(task)
-
     def typed(
         self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
     ) -> None:

@@ -137,12 +137,13 @@ class UserTurns:
 
     # -- a turn is answered
 
-    def follow(self, task: Hashable, items: Iterable[str]) -> None:
-        """This task answers the latest turn, unless its agent is closed before.
+    def answer_started(self, task: Hashable, items: Iterable[str]) -> None:
+        """The task that answers the committed turn has begun. Posts nothing.
 
         Args:
-            task: Used only as an identity. Its end is reported: `task_ended`.
-            items: The ids of the items in the conversation.
+            task: The framework's task, used only as an identity; `answer_ended` follows.
+            items: The ids of the conversation's items when the task begins. The request may be sent
+                much later.
         """
         if self._latest is not None:
             self._latest.items = frozenset(items)
@@ -182,8 +183,9 @@ class UserTurns:
             self._log.add(ReplyScheduled(turn.number, speech.id, turn.answers))
         return turn
 
-    def task_ended(self, task: Hashable) -> None:
-        """The task that answered a turn has ended, with or without requesting a reply."""
+    def answer_ended(self, task: Hashable) -> None:
+        """The task that answers a turn has ended. Posts `turn_dropped` if it has requested no
+        reply."""
         turn = self._tasks.pop(task, None)
         if turn is None or turn.speech is not None:
             return
@@ -202,7 +204,7 @@ class UserTurns:
     def close(self) -> None:
         """The session has closed: drop the turns that are not finished."""
         for task in tuple(self._tasks):
-            self.task_ended(task)
+            self.answer_ended(task)
         self._log.add(SessionClosed())
         self.drop_deferred()
 

@@ -79,10 +79,6 @@ class Utterance:
         self._heard = self._before
         self.post("voice_started")
 
-    def voice_shown(self) -> None:
-        """An interim transcript has arrived, and nothing else detects speech."""
-        self.post("voice_shown")
-
     def voice_heard(self, seconds: float) -> None:
         """The current speech has lasted for this long."""
         if (heard := self._before + seconds) > self._heard:

@@ -182,7 +182,7 @@ class Host:
         """Request a reply from the model, as soon as the flow allows it.
 
         Args:
-            turn: The turn of the user that it answers, as given to `TurnReports.answer_started`.
+            turn: The turn of the user that it answers, as given to `UserTurns.answer_started`.
             said: The id of the turn's message, which is in the conversation.
         """
         conductor = self.conductor
@@ -195,7 +195,7 @@ class Host:
             conductor.turns.message_added(message)
         self._schedule(reply, turn)
         if turn is not None:
-            conductor.commits.answer_ended(turn)
+            conductor.turns.answer_ended(turn)
         return reply
 
     async def replies_finished(self) -> None:

@@ -32,5 +32,5 @@ def commit_turn(conductor: Conductor, turn: Turn) -> bool:
     taken = conductor.commits.may_commit(turn)
     conductor.utterance.post("turn_decided")
     if taken:
-        conductor.commits.answer_started(turn, ())
+        conductor.turns.answer_started(turn, ())
     return taken

@@ -144,7 +144,7 @@ class Hearing:
         if not final:
             self._conductor.utterance.post("interim_transcript")
             if not self._reported:
-                self._conductor.utterance.voice_shown()
+                self._conductor.utterance.post("voice_shown")
         self._interrupt()
 
     def words_counted(self, words: str) -> None:
@@ -227,7 +227,7 @@ class Hearing:
         """
         conductor = self._conductor
         if (lost := self.take_committed()) is not None:
-            conductor.commits.answer_ended(lost)  # Pipecat had no text for it
+            conductor.turns.answer_ended(lost)  # Pipecat had no text for it
         if turn is None:
             turn = Turn(self._take_words())
         taken = commit_turn(conductor, turn)

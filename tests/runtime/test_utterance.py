@@ -206,7 +206,7 @@ async def test_a_voice_that_only_transcripts_show_ends(
     utterance: Utterance, heard: Heard, final: bool
 ) -> None:
     for _ in range(3):
-        utterance.voice_shown()
+        utterance.post("voice_shown")
         await asyncio.sleep(0.5)
     if final:
         utterance.post("final_transcript")

@@ -163,8 +163,8 @@ class GovernedActivity(RequestingActivity):
         if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
         if (task := self._answer_task) is not None:
-            self._conductor.commits.answer_started(task, self._item_ids)
-            task.add_done_callback(self._conductor.commits.answer_ended)
+            self._conductor.turns.answer_started(task, self._item_ids)
+            task.add_done_callback(self._conductor.turns.answer_ended)
         return committed
 
     def _end_turn(self, info: Any) -> bool:

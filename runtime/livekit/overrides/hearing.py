@@ -65,7 +65,7 @@ class HearingActivity(LeavingActivity):
     def push_audio(self, frame: rtc.AudioFrame) -> None:
         self._conductor.outages.post("frame_received")
         if self._judge is not None:
-            self._judge.heard(frame)
+            self._judge.push(frame)
         speech: Any = self._current_speech  # it has the floor, so it is governed
         if speech is None or not speech.held_by_tools:
             super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms
@@ -164,7 +164,7 @@ class HearingActivity(LeavingActivity):
             self._conductor.utterance.post("interim_transcript")
             if self.vad is None and not (self._rt_turn_detection_enabled or speaking):
                 cast(Any, self.session).follow_options()
-                self._conductor.utterance.voice_shown()
+                self._conductor.utterance.post("voice_shown")
         super().on_interim_transcript(ev, speaking=speaking)
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:

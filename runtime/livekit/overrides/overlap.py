@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable
 
-from livekit import rtc
 from livekit.agents import APIError, inference
 from livekit.agents.inference import interruption as livekit_interruption
 
@@ -49,22 +48,18 @@ class OverlapJudge:
         self._stop_observing = conductor.turn.observe(lambda *_: self._follow())
         self._follow()
 
-    def heard(self, frame: rtc.AudioFrame) -> None:
-        """A frame of the user's audio."""
-        self._push(frame)
-
     def voice_started(self, at: float, seconds: float = 0.0) -> None:
         """The user has been speaking for these seconds."""
         self._user_heard = True
         if self._agent_heard:
             step = self._conductor.floor.step
             self._step = step.id if step is not None else None
-            self._push(livekit_interruption._OverlapSpeechStartedSentinel(seconds, at))
+            self.push(livekit_interruption._OverlapSpeechStartedSentinel(seconds, at))
 
     def voice_ended(self) -> None:
         """The user has stopped speaking."""
         self._user_heard = False
-        self._push(livekit_interruption._OverlapSpeechEndedSentinel(time.time()))
+        self.push(livekit_interruption._OverlapSpeechEndedSentinel(time.time()))
 
     async def aclose(self) -> None:
         """Stop the detector."""
@@ -82,11 +77,12 @@ class OverlapJudge:
             livekit_interruption._AgentSpeechStartedSentinel,
             livekit_interruption._AgentSpeechEndedSentinel,
         )
-        self._push(begins() if heard else ends())
+        self.push(begins() if heard else ends())
         if heard and self._user_heard:
             self.voice_started(time.time())
 
-    def _push(self, frame: inference.InterruptionDataFrameType) -> None:
+    def push(self, frame: inference.InterruptionDataFrameType) -> None:
+        """A frame of the user's audio, or a mark between frames."""
         if not self._judging.done():
             self._stream.push_frame(frame)
 
