@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from livekit.agents import Agent, AgentTask, llm
+from livekit.agents import Agent, AgentTask
 from livekit.agents.utils import is_given
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -19,9 +19,7 @@ from turnfsm.fsm.pace import times
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Phase
 
-from .conversation import results_in
 from .generating import let_tools_end
-from .history import conversation_of
 from .overlap import VERDICTS
 from .requests import RequestingActivity
 from .speech import UNKNOWN, govern
@@ -249,30 +247,6 @@ class GovernedActivity(RequestingActivity):
     def take_turn(self, info: Any) -> None:
         """Commit a deferred turn."""
         self.on_end_of_turn(info)
-
-    # -- the conversation
-
-    def other_calls(self, item: str) -> frozenset[str]:
-        """The ids of the conversation's calls, except that of this item."""
-        contexts = conversation_of(self), self.session.history
-        calls = [
-            other.call_id
-            for context in contexts
-            for other in context.items
-            if other.type in ("function_call", "function_call_output") and other.id != item
-        ]
-        return frozenset(calls)
-
-    @property
-    def shown_results(self) -> frozenset[str]:
-        """The ids of the results in the agent's conversation."""
-        return results_in(conversation_of(self))
-
-    # -- tool calls
-
-    def tool(self, name: str) -> Any:
-        """The agent's tool of this name, or None."""
-        return llm.ToolContext(self.tools).function_tools.get(name)
 
     # -- handoffs do not wait for speeches whose calls were released
 

@@ -94,6 +94,28 @@ class GeneratingActivity(AgentActivity):
         if self._interruption_detection_enabled:
             self._disable_vad_interruption_soon()
 
+    # -- the conversation
+
+    def other_calls(self, item: str) -> frozenset[str]:
+        """The ids of the conversation's calls, except that of this item."""
+        contexts = conversation_of(self), self.session.history
+        calls = [
+            other.call_id
+            for context in contexts
+            for other in context.items
+            if other.type in ("function_call", "function_call_output") and other.id != item
+        ]
+        return frozenset(calls)
+
+    @property
+    def shown_results(self) -> frozenset[str]:
+        """The ids of the results in the agent's conversation."""
+        return results_in(conversation_of(self))
+
+    def tool(self, name: str) -> Any:
+        """The agent's tool of this name, or None."""
+        return llm.ToolContext(self.tools).function_tools.get(name)
+
     # -- the outputs of calls
 
     @property

@@ -16,7 +16,6 @@ from livekit.agents.voice.tool_executor import _RunningTasks
 
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Source, Speech
-from turnfsm.runtime.conversation.tool_call import ToolCall
 from turnfsm.runtime.conversation.tool_calls import Result
 
 __all__ = [
@@ -170,8 +169,10 @@ class GovernedHandle(SpeechHandle):
     async def wait_for_playout(self) -> None:
         # If the user interrupts a tool's turn, the tool's queued speech is dropped too. The tool
         # itself continues, as in LiveKit.
-        call = self._blocking_call()
-        owner = call.speech if call is not None else None
+        call = None
+        if (context := _running_tool()) is not None:
+            call = self._conductor.tools.get(context.function_call.call_id)
+        owner = call.speech if call is not None and call.state != "reported" else None
         if isinstance(owner, GovernedHandle) and owner is not self:
             try:
                 self._over = self._over or _future(self.done())
@@ -183,14 +184,6 @@ class GovernedHandle(SpeechHandle):
                 if by_user and not self.done() and self.interruptible:
                     self.interrupt()
         await super().wait_for_playout()
-
-    def _blocking_call(self) -> ToolCall | None:
-        """The tool call that the current task runs, if its turn waits for it."""
-        context = _running_tool()
-        if context is None:
-            return None
-        call = self._conductor.tools.get(context.function_call.call_id)
-        return None if call is None or call.state == "reported" else call
 
     def runs(self, task: asyncio.Task[Any]) -> None:
         """Add a task of this speech."""
@@ -222,13 +215,6 @@ class GovernedHandle(SpeechHandle):
         self._holds += 1 if on else -1
         self._interruptions_turned(before)
 
-    def _yield_floor(self) -> None:
-        # the model has produced nothing yet
-        self._clear_authorization()
-        self._generations.pop().set_result(None)
-        floor: Any = self._conductor.floor
-        floor.step.agent.wait_again(self)
-
     async def _wait_for_authorization(self) -> None:
         # Once LiveKit's task has the floor, it cannot wait for the floor again.
         await super()._wait_for_authorization()
@@ -242,11 +228,13 @@ class GovernedHandle(SpeechHandle):
         if not step:
             self._mark_done()
             return
-        if not self.interrupted:
-            self._yield_floor()
+        floor: Any = self._conductor.floor
+        if not self.interrupted:  # the model has produced nothing yet
+            self._clear_authorization()
+            self._generations.pop().set_result(None)
+            floor.step.agent.wait_again(self)
             return
-        floor = self._conductor.floor
-        output: Any = floor.step.output if floor.step is not None else None
+        output = floor.step.output if floor.step is not None else None
         if output is not None:
             output.end_playout(floor.heard_for)
         self._mark_generation_done()
