@@ -58,6 +58,7 @@ class Conductor:
     Args:
         session: Carries out the decisions.
         ledger: Has an entry for every tool call.
+        keeping: Writes to the store, if the session has one.
 
     Attributes:
         user: Takes the reports about speech and transcripts.
@@ -71,7 +72,7 @@ class Conductor:
         host: Carries out the flow's actions.
     """
 
-    def __init__(self, session: Session, ledger: Ledger) -> None:
+    def __init__(self, session: Session, ledger: Ledger, keeping: Keeping | None = None) -> None:
         pending = Pending(self._waits, self._offer_pending_work)
         self.log = Log(pending.moved, lambda end: self.commits.turn_ended(end))
         self.replies = Replies(self.log)
@@ -98,6 +99,7 @@ class Conductor:
             self.turns,
             self.expecting,
             Sayings(session, self.floor),
+            keeping,
         )
         self.host = host = TurnHost(core)
         self.user = UserReports(core, host)
@@ -130,10 +132,6 @@ class Conductor:
     def keeping(self) -> Keeping | None:
         """Writes to the store, if the session has one."""
         return self._core.keeping
-
-    @keeping.setter
-    def keeping(self, keeping: Keeping) -> None:
-        self._core.keeping = keeping
 
     @property
     def agent(self) -> Agent | None:

@@ -47,7 +47,7 @@ class Core:
     turns: UserTurns
     expecting: Expecting
     sayings: Sayings
-    keeping: Keeping | None = None
+    keeping: Keeping | None
     turn: TurnRuntime = attrs.field(init=False)
 
     @property

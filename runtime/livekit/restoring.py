@@ -42,7 +42,6 @@ async def take_up(
     """
     conversation = begins_with(agent, options)
     given = {item.id for item in conversation.items}
-    session._conductor.keeping = keeping
     if past is not None:
         await _restore(past, session, ledger, agent, conversation, keeping)
         options = await begin_with(agent, options, conversation)

@@ -381,7 +381,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
     def _begin(self) -> None:
         self.tuner = Tuner(self)
         self._life = SessionLifecycle(self, self._seconds.session)
-        self._conductor = Conductor(self, self.ledger)
+        self._conductor = Conductor(self, self.ledger, self._keeping)
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, self._agent_now
         )

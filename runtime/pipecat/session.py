@@ -67,9 +67,10 @@ class PipecatSession(PipecatBackchannels):
         self._timers = {**flow.timers, **timers}
         report = on_report or (lambda broken: None)
         self._observers = Observers(telemetry_of(telemetry), audit, report)
+        self.keeping = Keeping(store, session_id, self.taken) if store is not None else None
         settings = Settings(self._timers)
         self.agent = PipecatAgent(settings, tap, take, on_report)
-        self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger)
+        self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger, self.keeping)
         self.hearing = self.agent.hearing = Hearing(self.conductor)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)
         self.left_over = host.left_to_agent
@@ -82,7 +83,6 @@ class PipecatSession(PipecatBackchannels):
             sinks=sinks,
         )
         self.conductor.govern(self.turn)
-        self.keeping = Keeping(store, session_id, self.taken) if store is not None else None
 
     async def restore(self) -> Past | None:
         """Take over the conversation from the previous worker.
@@ -107,7 +107,6 @@ class PipecatSession(PipecatBackchannels):
             return
         given = list(agent.context.messages)
         past = await self.restore()
-        self.conductor.keeping = keeping
         if past is not None:
             await self._restore(past, keeping)
         agent.begin(keeping.epoch)
