@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["html_page"]
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["html_page", "html_table"]
 
 
 def html_page(title: str, body: str, style: str = "") -> str:
@@ -14,6 +17,18 @@ def html_page(title: str, body: str, style: str = "") -> str:
         style: CSS that is added.
     """
     return _PAGE.replace("TITLE", title).replace("STYLE", style).replace("BODY", body)
+
+
+def html_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table. The first cell of a row is its head."""
+    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{escape(str(first))}</th>'
+        + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)
+        + "</tr>"
+        for first, *cells in rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
 _PAGE = """<!doctype html>

@@ -19,7 +19,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import turnfsm
-from turnfsm.runtime.view.flow_file import FlowFile
+from turnfsm.runtime.view.flow_page import FlowFile
 from turnfsm.runtime.view.page import build_page
 
 __all__ = ["pyodide", "write"]

@@ -5,7 +5,7 @@ import { loadPyodide } from "./pyodide/pyodide.mjs";
 const START = `
 import json, sys
 sys.path.insert(0, "/python")
-from turnfsm.runtime.view.flow_file import FlowFile
+from turnfsm.runtime.view.flow_page import FlowFile
 
 file = None
 

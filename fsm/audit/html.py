@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from turnfsm.fsm.html import html_page
+from turnfsm.fsm.html import html_page, html_table
 
 from .audit import Audit
 from .kinds import cost_of, kinds_of
@@ -46,17 +46,13 @@ def _kinds(audits: Iterable[tuple[str, Audit]]) -> Iterator[str]:
     if not kinds:
         return
     heads = ("kind", "findings", "sessions", "silence, s", "property")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    rows = "".join(
-        f'<tr><th scope="row">{kind.failure or "-"}</th><td>{kind.findings}</td>'
-        f"<td>{kind.sessions}</td><td>{kind.silence:.1f}</td><td>{kind.property or '-'}</td></tr>"
-        for kind in kinds
-    )
+    rows = [
+        (one.failure or "-", one.findings, one.sessions, f"{one.silence:.1f}", one.property or "-")
+        for one in kinds
+    ]
     yield "<h2>What was found, and the silence that callers had</h2>"
-    yield (
-        '<div class="wide" tabindex="0" role="region" aria-label="what was found"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    yield '<div class="wide" tabindex="0" role="region" aria-label="what was found">'
+    yield f"{html_table(heads, rows)}</div>"
 
 
 def _session(file: str, audit: Audit, opened: bool) -> str:

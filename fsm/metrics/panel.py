@@ -14,7 +14,7 @@ import attrs
 
 from .spans import spans_of
 
-__all__ = ["TICK", "Panel", "PanelCounts", "Tick", "panel"]
+__all__ = ["FIGURES", "TICK", "Panel", "PanelCounts", "Tick", "panel"]
 
 TICK = 0.2
 """The length of a tick, in seconds."""
@@ -91,6 +91,20 @@ class Panel:
     vocal_tics_ignored: float | None
     non_directed_ignored: float | None
     counts: PanelCounts
+
+
+FIGURES = (
+    ("L_R", "response latency", "response_latency", "responses"),
+    ("L_Y", "yield latency", "yield_latency", "yields"),
+    ("R_R", "response rate", "response_rate", "responses"),
+    ("R_Y", "yield rate", "yield_rate", "yields"),
+    ("I_A", "agent interrupts", "agent_interruption_rate", "responses"),
+    ("S_BC", "backchannels", "backchannels_ignored", "backchannels"),
+    ("S_VT", "vocal tics", "vocal_tics_ignored", "vocal_tics"),
+    ("S_ND", "not to the agent", "non_directed_ignored", "non_directed"),
+)
+"""Each figure of the panel: the symbol of tau-voice, a name, and the attributes that have its value
+and what it is based on. The latencies, L, are in seconds; all others are shares."""
 
 
 @attrs.frozen

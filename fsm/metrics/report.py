@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from turnfsm.fsm.html import html_page
+from turnfsm.fsm.html import html_page, html_table
 from turnfsm.fsm.journal import (
     AgentEntryFailed,
     AudioStopped,
@@ -21,6 +21,7 @@ from turnfsm.fsm.journal import (
 )
 
 from .figures import Figures, Summary, summarize
+from .panel import FIGURES
 
 __all__ = ["Format", "report"]
 
@@ -91,17 +92,7 @@ def _markdown(title: str, tables: Iterable[_Table]) -> str:
 def _html(title: str, tables: Iterable[_Table]) -> str:
     body = [f"<h1>{escape(title)}</h1>"]
     for table in tables:
-        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.head)
-        rows = "".join(
-            f'<tr><th scope="row">{escape(row[0])}</th>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-            + "</tr>"
-            for row in table.rows
-        )
-        body.append(
-            f"<h2>{escape(table.title)}</h2>\n"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        body += [f"<h2>{escape(table.title)}</h2>", html_table(table.head, table.rows)]
     return html_page("turnfsm report", "\n".join(body))
 
 
@@ -197,18 +188,11 @@ def _rates(figures: Figures) -> _Table:
 
 
 def _panel(figures: Figures) -> _Table:
-    panel, counts = figures.panel, figures.panel.counts
-    rows = (
-        ("L_R response latency", _seconds(panel.response_latency), str(counts.responses)),
-        ("L_Y yield latency", _seconds(panel.yield_latency), str(counts.yields)),
-        ("R_R response rate", _percent(panel.response_rate), str(counts.responses)),
-        ("R_Y yield rate", _percent(panel.yield_rate), str(counts.yields)),
-        ("I_A agent interrupts", _percent(panel.agent_interruption_rate), str(counts.responses)),
-        ("S_BC backchannels", _percent(panel.backchannels_ignored), str(counts.backchannels)),
-        ("S_VT vocal tics", _percent(panel.vocal_tics_ignored), str(counts.vocal_tics)),
-        ("S_ND not to the agent", _percent(panel.non_directed_ignored), str(counts.non_directed)),
-    )
-    return _Table("Panel of tau-voice", ("", "value", "of"), rows)
+    rows = []
+    for symbol, name, value, count in FIGURES:
+        written = (_seconds if symbol.startswith("L") else _percent)(getattr(figures.panel, value))
+        rows.append((f"{symbol} {name}", written, str(getattr(figures.panel.counts, count))))
+    return _Table("Panel of tau-voice", ("", "value", "of"), tuple(rows))
 
 
 def _silences(figures: Figures) -> _Table:

@@ -109,17 +109,14 @@ def _unjudged(judged: Audit, who: str) -> str:
 
 
 def _rates(panel: Panel) -> str:
-    rates = (
-        ("response latency L_R", panel.response_latency, " s"),
-        ("yield latency L_Y", panel.yield_latency, " s"),
-        ("response rate R_R", panel.response_rate, ""),
-        ("yield rate R_Y", panel.yield_rate, ""),
-        ("agent interrupts I_A", panel.agent_interruption_rate, ""),
-        ("backchannels S_BC", panel.backchannels_ignored, ""),
-        ("vocal tics S_VT", panel.vocal_tics_ignored, ""),
-        ("not to the agent S_ND", panel.non_directed_ignored, ""),
+    from turnfsm.fsm.metrics.panel import FIGURES
+
+    values = ((symbol, name, getattr(panel, value)) for symbol, name, value, _ in FIGURES)
+    return ", ".join(
+        f"{name} {symbol} {value:.2f}{' s' * symbol.startswith('L')}"
+        for symbol, name, value in values
+        if value is not None
     )
-    return ", ".join(f"{name} {value:.2f}{s}" for name, value, s in rates if value is not None)
 
 
 def _summary(audits: list[Audit]) -> list[str]:

@@ -30,7 +30,8 @@ from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.livekit_contract import UnsupportedLiveKit
-from turnfsm.runtime.observe.telemetry import Telemetry, check_telemetry
+from turnfsm.runtime.observe.observers import telemetry_of
+from turnfsm.runtime.observe.telemetry import Telemetry
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
@@ -162,7 +163,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         self.load_backchannels(self._flow)
         self._actions = actions
         self._observers = Observers(
-            check_telemetry(telemetry), audit, publish_state, super(AgentSession, self).emit
+            telemetry_of(telemetry), audit, publish_state, super(AgentSession, self).emit
         )
         self._room: rtc.Room | None = None
         self._remote: RemoteTriggers | None = None

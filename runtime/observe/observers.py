@@ -31,12 +31,17 @@ def telemetry_of(telemetry: object) -> Telemetry | None:
     if telemetry is False:
         return None
     try:
-        from .telemetry import check_telemetry
+        from .telemetry import Telemetry
     except ModuleNotFoundError as error:
         raise TurnfsmError(
             "telemetry needs OpenTelemetry: pip install opentelemetry-api opentelemetry-sdk"
         ) from error
-    return check_telemetry(telemetry)
+    if isinstance(telemetry, Telemetry):
+        return telemetry
+    if telemetry is True:
+        return Telemetry()
+    kind = type(telemetry).__name__
+    raise TurnfsmError(f"telemetry is {kind}; give True, False or Telemetry(meter_provider)")
 
 
 class Observers:

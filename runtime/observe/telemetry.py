@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import metrics as otel_metrics
 from opentelemetry.trace import Span
 
-from turnfsm.fsm import Refused, TurnfsmError
+from turnfsm.fsm import Refused
 from turnfsm.fsm.journal import Entry, Note
 from turnfsm.runtime.journal import PRIVATE, Raw
 
 if TYPE_CHECKING:
     from turnfsm.fsm.metrics.values import Value
 
-__all__ = ["Figures", "SpanEvents", "Telemetry", "check_telemetry"]
+__all__ = ["Figures", "SpanEvents", "Telemetry"]
 
 _BUCKETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 20.0, 60.0)
 """In seconds; the interesting range of a conversation is 0.2 to 3."""
@@ -72,20 +72,6 @@ class Telemetry:
 def _as_attributes(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Labels in OpenTelemetry's form. Cached, as a flow has few."""
     return dict(labels)
-
-
-def check_telemetry(telemetry: object) -> Telemetry | None:
-    """The telemetry of a session; None if it is off.
-
-    Raises:
-        TurnfsmError: It is of the wrong kind.
-    """
-    if isinstance(telemetry, Telemetry):
-        return telemetry
-    if isinstance(telemetry, bool):
-        return Telemetry() if telemetry else None
-    kind = type(telemetry).__name__
-    raise TurnfsmError(f"telemetry is {kind}; give True, False or Telemetry(meter_provider)")
 
 
 class Figures:

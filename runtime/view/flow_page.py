@@ -1,7 +1,9 @@
-"""A flow on a page: picture, table, proof, counterexamples, and the places of its findings."""
+"""A flow on a page: picture, table, proof, counterexamples, and the places of its findings; and the
+file of the flow while it is edited."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from .page import build_page
 from .records import RecordEncoder
 from .simulator import simulate
 
-__all__ = ["flow_page", "flow_view"]
+__all__ = ["FlowFile", "flow_page", "flow_view"]
 
 _PACE = 0.5
 """Seconds that a step of a counterexample takes on the page."""
@@ -67,6 +69,32 @@ def flow_view(name: str | Path, before: Flow | None = None) -> tuple[Flow | None
     if flow is None:  # the lines are those of the file, the rest is what it was
         data["flow"]["source"] = {"files": [{"name": str(name), "text": _text(name)}], "at": {}}
     return flow, data
+
+
+class FlowFile:
+    """A flow's file, and the last flow that could be loaded from it.
+
+    Args:
+        name: A file, or the name of a shipped flow. It is read and proved.
+
+    Attributes:
+        data: What the page shows.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._flow: Flow | None
+        self._flow, self.data = flow_view(name)
+
+    def read(self) -> dict[str, Any]:
+        """Read and prove the file again. Returns what the page shows."""
+        flow, data = flow_view(self.name, self._flow)
+        self._flow, self.data = flow or self._flow, data
+        return data
+
+    def simulate(self, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Simulate triggers, as `simulate`. None if the file has never been a flow."""
+        return None if self._flow is None else simulate(self._flow, presses)
 
 
 _NOTHING = Flow("no flow", "none", {"none": State(final=True)})

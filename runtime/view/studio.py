@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .flow_file import FlowFile
+from .flow_page import FlowFile
 from .page import build_page
 
 if TYPE_CHECKING:
