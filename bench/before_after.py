@@ -34,10 +34,10 @@ from .frame import DOCS
 __all__ = ["main"]
 
 LINES = (
-    Line("question", "How much did I spend last month?", Cue(When.QUIET, 0.5), ""),
-    Line("second", "And when do you open tomorrow?", Cue(When.SILENT_TOOL, 1.5), ""),
-    Line("backchannel", "Okay.", Cue(When.SPEAKING, 3.0), "", ignored=True),
-    Line("stop", "Stop, that is enough.", Cue(When.SPEAKING, 3.0), ""),
+    Line("question", "How much did I spend last month?", Cue(When.QUIET, 0.5)),
+    Line("second", "And when do you open tomorrow?", Cue(When.SILENT_TOOL, 1.5)),
+    Line("backchannel", "Okay.", Cue(When.SPEAKING, 3.0), ignored=True),
+    Line("stop", "Stop, that is enough.", Cue(When.SPEAKING, 3.0)),
 )
 
 RULES = (

@@ -47,6 +47,7 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
         ("specs", "*.yaml", "turnfsm/specs"),
         ("fsm/diagram/fonts", "*.otf", "turnfsm/fsm/diagram/fonts"),
         ("runtime/view/assets", "*", "turnfsm/runtime/view/assets"),
+        ("runtime", "**/*.yaml", "turnfsm/runtime"),
         ("runtime/demo/recordings", "*", "turnfsm/runtime/demo/recordings"),
     ],
 )

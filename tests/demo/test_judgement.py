@@ -72,7 +72,7 @@ def test_good_run_passes(good: Take) -> None:
 def test_a_sound_is_sorted_after_its_trigger() -> None:
     """A journal's time is rounded up, the start of the sound that it let begin is rounded down."""
     resumed = Mark("agent_false_interruption")
-    expectation = Expectation(name="x", shows="x", order=(resumed, Mark("agent_audio")))
+    expectation = Expectation("x", order=(resumed, Mark("agent_audio")))
     records = [
         {"seq": 1, "t": 35.099501, "note": "agent_false_interruption", "data": {}},
         {"seq": 2, "t": 37.48, "note": "agent_audio", "data": {"start": 35.099, "text": "Yes."}},
