@@ -21,6 +21,7 @@ from turnfsm.runtime.demo.evidence import (
     understood,
 )
 from turnfsm.runtime.demo.expected import EXPECTED, SILENCE, WORD_ERRORS, Expectation
+from turnfsm.runtime.demo.parts import Spoken
 from turnfsm.runtime.demo.script import CALLS, CONVERSATION
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.transcribe import Transcriber
@@ -99,10 +100,10 @@ def _to_the_end(held: Held) -> Result:
 
 def _talked_through(caller: Person, held: Held) -> Result:
     """The network delays both voices."""
-    said = next((said for said in held.said if said.line.name == "backchannel"), None)
-    if said is None:
-        return Result("talked_through", False, "the backchannel was not said")
-    return talked_through(said, caller.ear.sounds(), SILENCE + _NETWORK)
+    spans = [Spoken(said.start, said.end, said.line.name) for said in held.said]
+    backchannel = next((said for said in spans if said.text == "backchannel"), None)
+    heard = [Spoken(sound.start, sound.end, "") for sound in caller.ear.sounds()]
+    return talked_through(backchannel, heard, SILENCE + _NETWORK)
 
 
 def _calls(records: Sequence[Record]) -> Result:

@@ -4,9 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
-import attrs
 from livekit.agents import llm
 
 from turnfsm.fsm import Flow
@@ -18,6 +17,7 @@ from .expected import EXPECTED, SILENCE, WORD_ERRORS
 from .parts import Spoken
 from .script import CALLS, CONVERSATION
 from .take import Take
+from .transcript import arguments
 from .words import WordErrors, word_errors, words
 
 __all__ = [
@@ -31,19 +31,6 @@ __all__ = [
 ]
 
 Record = Mapping[str, Any]
-
-
-class Span(Protocol):
-    """Audio without a break, in conversation time."""
-
-    @property
-    def start(self) -> float:
-        """Seconds."""
-
-    @property
-    def end(self) -> float:
-        """Seconds."""
-
 
 _LINES = {line.name: line for line in CONVERSATION}
 
@@ -65,18 +52,20 @@ def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
     return [*results, _replays(take, flow, written), no_errors(errors)]
 
 
-def talked_through(said: Span, heard: Sequence[Span], limit: float = SILENCE) -> Result:
-    """The agent is silent for at most `limit` seconds once the backchannel has ended."""
-    name = "talked_through"
-    before = max((s for s in heard if s.start < said.end), key=lambda s: s.start, default=said)
-    if before.end >= said.end:
-        return Result(name, True, "the agent did not pause")
-    after = min((s.start for s in heard if s.start >= said.end), default=inf)
+def talked_through(said: Spoken | None, heard: Sequence[Spoken], limit: float = SILENCE) -> Result:
+    """Once the backchannel has ended, the agent is silent for at most `limit` seconds."""
+    before = [sound for sound in heard if said is not None and sound.start < said.end]
+    if said is None or not before:
+        return Result("talked_through", False, "there was no backchannel over the agent")
+    paused = max(sound.end for sound in before)
+    after = min((sound.start for sound in heard if sound.start >= said.end), default=inf)
+    if paused >= said.end:
+        return Result("talked_through", True, "the agent did not pause")
     details = (
-        f"paused for {after - before.end:.2f} s, and silent for {after - said.end:.2f} s "
+        f"paused for {after - paused:.2f} s, and silent for {after - said.end:.2f} s "
         f"once the backchannel had ended (at most {limit:g} s)"
     )
-    return Result(name, after - said.end <= limit, details)
+    return Result("talked_through", after - said.end <= limit, details)
 
 
 def understood(wanted: Sequence[str], turns: Sequence[str]) -> Result:
@@ -128,13 +117,11 @@ def _to_the_end(take: Take) -> Result:
 
 
 def _talked_through(take: Take, flow: Flow) -> Result:
-    said, *_ = [*_spans(take, "user_audio", line="backchannel"), Spoken(inf, inf, "")]
-    result = talked_through(said, _spans(take, "agent_audio"))
+    user, heard = _spans(take, "user_audio", line="backchannel"), _spans(take, "agent_audio")
+    result = talked_through(user[0] if user else None, heard)
     if "backchannel" in flow.host_facts:
         return result
-    return attrs.evolve(
-        result, ok=None, evidence=f"{result.evidence}; {flow.name} does not aim at it"
-    )
+    return Result(result.name, None, f"{result.evidence}; {flow.name} does not aim at it")
 
 
 def _spans(take: Take, kind: str, **data: str) -> list[Spoken]:
@@ -159,7 +146,7 @@ def _asked_once(take: Take) -> Result:
 def _calls(take: Take) -> Result:
     """Each call ran once, and requests contain it with its result, in every provider's format."""
     made = [item for item in take.history if isinstance(item, llm.FunctionCall)]
-    details = ", ".join(f"{call.name}({_arguments(call.arguments)})" for call in made) or "no call"
+    details = ", ".join(f"{call.name}({arguments(call.arguments)})" for call in made) or "no call"
     if wrong := request_problems(llm.ChatContext(list(take.history))):
         return Result("calls_once", False, f"{wrong[0]}: {details}")
     runs = Counter(record["data"]["call_id"] for record in take.notes("tool"))
@@ -188,7 +175,3 @@ def _replays(take: Take, flow: Flow, written: Journal) -> Result:
 def _wrong(errors: WordErrors) -> str:
     share = f"{errors.rate:.1%} (at most {WORD_ERRORS:.0%})"
     return f"{errors.edits} of {errors.said} words wrong, {share}"
-
-
-def _arguments(text: str) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in json.loads(text or "{}").items())

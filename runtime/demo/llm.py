@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal
 
 from attrs import field, frozen
@@ -45,11 +45,6 @@ class Rule:
     tool: str = ""
     arguments: Mapping[str, Any] = field(factory=dict)
     answer: str = "{result}"
-
-    @property
-    def tokens(self) -> list[str]:
-        """The words that it says, with their spaces."""
-        return re.findall(r"\S+\s*", self.say)
 
 
 @frozen
@@ -123,6 +118,13 @@ class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
         self.requests.append(Request(self.pace.now(), about, shown))
         return reply
 
+    async def tokens(self, reply: Rule) -> AsyncIterator[str]:
+        """The words that a rule says, with their spaces, each when the model has generated it."""
+        await self.pace.sleep(self.first_token + reply.thinks)
+        for token in re.findall(r"\S+\s*", reply.say):
+            yield token
+            await self.pace.sleep(self.token)
+
     def _decide(self, items: Sequence[llm.ChatItem]) -> tuple[str, Rule]:
         results: list[llm.FunctionCallOutput] = []
         for item in reversed(items):
@@ -164,11 +166,8 @@ class _ScriptedStream(llm.LLMStream):
         self._reply = reply
 
     async def _run(self) -> None:
-        pace = self._model.pace
-        await pace.sleep(self._model.first_token + self._reply.thinks)
-        for token in self._reply.tokens:
+        async for token in self._model.tokens(self._reply):
             self._send(llm.ChoiceDelta(role="assistant", content=token))
-            await pace.sleep(self._model.token)
         if self._reply.tool:
             self._send(llm.ChoiceDelta(role="assistant", tool_calls=[self._call()]))
 

@@ -1,6 +1,7 @@
 """The conversation on a TurnSession."""
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from livekit.agents import ToolExecutionUpdatedEvent
 
@@ -9,28 +10,14 @@ from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit.stock import AgentSession
 
 from .pace import Pace
-from .parts import Stack
+from .parts import SessionStack
 from .prompter import Prompter
 from .recorder import Scribe
 from .robot import Robot
 from .script import CONVERSATION
 from .take import Take, converse
 
-__all__ = ["SessionStack", "hold", "prompter_of", "scribe_of"]
-
-
-class SessionStack(Stack, Protocol):
-    """The components of a session."""
-
-    @property
-    def output(self) -> Any:
-        """LiveKit's audio output."""
-
-    def options(self) -> dict[str, Any]:
-        """The keyword arguments of the session."""
-
-    def attach(self, session: AgentSession[Any]) -> None:
-        """Attach the microphone and the audio output to the session, before it starts."""
+__all__ = ["hold", "prompter_of", "scribe_of"]
 
 
 async def hold(stack: SessionStack, flow: Flow, take: Take) -> None:
@@ -62,14 +49,11 @@ async def hold(stack: SessionStack, flow: Flow, take: Take) -> None:
 def prompter_of(session: AgentSession[Any], output: Any, pace: Pace) -> Prompter:
     """A prompter that the session and its output report to."""
     prompter = Prompter(session, output, pace)
-
-    def tool(event: ToolExecutionUpdatedEvent) -> None:
-        if event.update.type == "tool_call_started":
-            prompter.tool_started(event.update.function_call.call_id)
-        elif event.update.type == "tool_call_ended":
-            prompter.tool_ended(event.update.call_id)
-
-    session.on("tool_execution_updated", tool)
+    _tools_of(
+        session,
+        lambda call: prompter.tool_started(call.call_id),
+        lambda end: prompter.tool_ended(end.call_id),
+    )
     output.on("playback_started", lambda _: prompter.answer_began())
     return prompter
 
@@ -77,21 +61,35 @@ def prompter_of(session: AgentSession[Any], output: Any, pace: Pace) -> Prompter
 def scribe_of(session: TurnSession[Any], stack: SessionStack) -> Scribe:
     """A scribe that the session and its output report to."""
     scribe = Scribe(session.turn, stack)
-
-    def tool(event: ToolExecutionUpdatedEvent) -> None:
-        if event.update.type == "tool_call_started":
-            call = event.update.function_call
-            scribe.tool_started(call.call_id, call.name, call.arguments)
-        elif event.update.type == "tool_call_ended":
-            scribe.tool_ended(event.update.call_id, event.update.status)
+    note = scribe.note
 
     def transcribed(event: Any) -> None:
         if event.is_final:
-            scribe.transcribed(event.transcript)
+            note("transcript", text=event.transcript)
 
-    session.on("tool_execution_updated", tool)
+    _tools_of(
+        session,
+        lambda call: scribe.tool_started(call.call_id, call.name, call.arguments),
+        lambda end: scribe.tool_ended(end.call_id, end.status),
+    )
     session.on("user_input_transcribed", transcribed)
-    session.on("agent_state_changed", lambda e: scribe.agent_state(e.old_state, e.new_state))
-    session.on("agent_false_interruption", lambda e: scribe.false_interruption(resumed=e.resumed))
+    session.on(
+        "agent_state_changed", lambda e: note("agent_state", old=e.old_state, new=e.new_state)
+    )
+    session.on(
+        "agent_false_interruption", lambda e: note("agent_false_interruption", resumed=e.resumed)
+    )
     stack.output.on("playback_finished", lambda e: scribe.played(cut=e.interrupted))
     return scribe
+
+
+def _tools_of(
+    session: AgentSession[Any], started: Callable[[Any], None], ended: Callable[[Any], None]
+) -> None:
+    def updated(event: ToolExecutionUpdatedEvent) -> None:
+        if event.update.type == "tool_call_started":
+            started(event.update.function_call)
+        elif event.update.type == "tool_call_ended":
+            ended(event.update)
+
+    session.on("tool_execution_updated", updated)

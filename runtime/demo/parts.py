@@ -1,4 +1,4 @@
-"""The interface of the components of a conversation, spoken or typed."""
+"""The components of a conversation, spoken or typed."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,12 +6,14 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
+from turnfsm.runtime.livekit.stock import AgentSession
+
 from .llm import RuleLLM
 from .pace import Pace
-from .script import Line
+from .script import FALLBACK, RULES, Line
 from .tape import Sound
 
-__all__ = ["AudioOutput", "Speakers", "Spoken", "Stack", "joined", "turn_handling"]
+__all__ = ["AudioOutput", "SessionStack", "Speakers", "Spoken", "Stack", "joined"]
 
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
@@ -39,15 +41,6 @@ def joined(sounds: Iterable[Sound], texts: Iterable[str]) -> list[Spoken]:
     return spoken
 
 
-def turn_handling(pace: Pace) -> dict[str, Any]:
-    """The options of a session about turns; their delays count wall time."""
-    return {
-        "turn_detection": "vad",
-        "endpointing": {"min_delay": pace.wall(0.5), "max_delay": pace.wall(2.0)},
-        "interruption": {"mode": "vad", "min_duration": 0.3},  # of audio, which is already faster
-    }
-
-
 class AudioOutput(Protocol):
     """What the demo needs of an audio output."""
 
@@ -69,14 +62,22 @@ class Speakers(Protocol):
 
 
 class Stack(Protocol):
-    """The components of one conversation: `AudioStack`, `TextStack` or `PipelineStack`."""
+    """The components of one conversation, here without sound.
+
+    Args:
+        pace: The clock of the conversation.
+
+    Attributes:
+        output: Where the agent is heard.
+    """
 
     pace: Pace
     llm: RuleLLM
+    output: Any
 
-    @property
-    def output(self) -> AudioOutput:
-        """Where the agent is heard."""
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
 
     async def prepare(self, lines: tuple[Line, ...]) -> None:
         """Synthesise the lines in advance, so that none is late."""
@@ -89,9 +90,35 @@ class Stack(Protocol):
 
     def write_audio(self, path: Path) -> bool:
         """Write both voices as a stereo WAV. Returns False if there was no audio."""
+        return False
 
     async def transcribe_back(self) -> list[str]:
         """The transcript of each utterance of the agent, from its audio."""
+        return []
 
     async def aclose(self) -> None:
         """Close everything, after the end of the session."""
+
+
+class SessionStack(Stack, Protocol):
+    """The components of a session of LiveKit."""
+
+    input: Any
+
+    def options(self) -> dict[str, Any]:
+        """The keyword arguments of the session; their delays count wall time."""
+        return {
+            "llm": self.llm,
+            "turn_handling": {
+                "turn_detection": "vad",
+                "endpointing": {"min_delay": self.pace.wall(0.5), "max_delay": self.pace.wall(2.0)},
+                "interruption": {"mode": "vad", "min_duration": 0.3},  # of audio, which is faster
+            },
+            "aec_warmup_duration": None,  # it would drop speech over the first reply
+            "user_away_timeout": None,
+        }
+
+    def attach(self, session: AgentSession[Any]) -> None:
+        """Attach the microphone and the audio output to the session, before it starts."""
+        session.input.audio = self.input
+        session.output.audio = self.output

@@ -79,17 +79,9 @@ class Scribe:
         known = {"name": name, "arguments": arguments, "call_id": call_id}
         self._turn.note("tool", **known, start=start, end=self._now, outcome=outcome)
 
-    def transcribed(self, text: str) -> None:
-        """The STT has given a final transcript."""
-        self._turn.note("transcript", text=text)
-
-    def agent_state(self, old: str, new: str) -> None:
-        """The agent state has changed."""
-        self._turn.note("agent_state", old=old, new=new)
-
-    def false_interruption(self, *, resumed: bool) -> None:
-        """A pause was not for words of the user."""
-        self._turn.note("agent_false_interruption", resumed=resumed)
+    def note(self, kind: str, **data: object) -> None:
+        """The session reports something else: a final transcript, or a new state of the agent."""
+        self._turn.note(kind, **data)
 
     @property
     def _now(self) -> float:

@@ -6,7 +6,6 @@ long as speech.
 
 import asyncio
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, Self
 
 from turnfsm.runtime.livekit.stock import AgentSession
@@ -19,10 +18,9 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedVAD,
 )
 
-from .llm import RuleLLM
 from .pace import Pace
-from .parts import Spoken, turn_handling
-from .script import FALLBACK, RULES, SOUNDS, Line
+from .parts import SessionStack, Spoken, Stack
+from .script import SOUNDS, Line
 from .words import words
 
 __all__ = ["TextStack", "Typed", "interims_of", "seconds_of"]
@@ -43,7 +41,7 @@ def interims_of(line: Line) -> list[tuple[float, str]]:
     return [((n + 1) * each, " ".join(said[: n + 1])) for n in range(len(said))]
 
 
-class Typed:
+class Typed(Stack):
     """What the components of a typed conversation have in common.
 
     Args:
@@ -54,8 +52,7 @@ class Typed:
     def __init__(self, pace: Pace, ignore: Collection[str] = SOUNDS) -> None:
         if pace.speed != 1.0:
             raise ValueError("the text mode has no speed of its own: it runs in virtual time")
-        self.pace = pace
-        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        super().__init__(pace)
         self._ignore = [words(phrase) for phrase in ignore]
 
     @classmethod
@@ -63,26 +60,12 @@ class Typed:
         """Load no model."""
         return cls(pace, ignore)
 
-    async def prepare(self, lines: tuple[Line, ...]) -> None:
-        """Nothing is synthesised in advance."""
-
     def is_noise(self, line: Line) -> bool:
         """Whether the STT gives no transcript of a line."""
         return words(line.text) in self._ignore
 
-    def write_audio(self, path: Path) -> bool:
-        """There is no audio to write."""
-        return False
 
-    async def transcribe_back(self) -> list[str]:
-        """There is no audio to transcribe."""
-        return []
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""
-
-
-class TextStack(Typed):
+class TextStack(Typed, SessionStack):
     """The scripted counterpart of `AudioStack`, with the same methods."""
 
     def __init__(self, pace: Pace, ignore: Collection[str] = SOUNDS) -> None:
@@ -90,28 +73,17 @@ class TextStack(Typed):
         self.tts = ScriptedTTS(seconds_per_word=_WORD)
         self.output = ScriptedAudioOutput(self.tts)
         self._user = ScriptedUser()
-        self._input = ScriptedAudioInput(self._user)
+        self.input = ScriptedAudioInput(self._user)
 
     def options(self) -> dict[str, Any]:
-        """The options for a scripted AgentSession with the delays of the spoken conversation."""
-        return {
-            "stt": ScriptedSTT(self._user),
-            "llm": self.llm,
-            "tts": self.tts,
-            "vad": ScriptedVAD(min_silence=0.3),
-            "turn_handling": turn_handling(self.pace),
-            "aec_warmup_duration": None,
-            "user_away_timeout": None,
-        }
+        vad = ScriptedVAD(min_silence=0.3)
+        return {**super().options(), "stt": ScriptedSTT(self._user), "tts": self.tts, "vad": vad}
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Attach the microphone and the audio output to the session."""
-        self._input.start(asyncio.get_running_loop().time() - self.pace.now())
-        session.input.audio = self._input
-        session.output.audio = self.output
+        self.input.start(asyncio.get_running_loop().time() - self.pace.now())
+        super().attach(session)
 
     async def say(self, line: Line) -> float:
-        """Speak the line into the microphone. Returns the conversation time of its end."""
         now, seconds = self.pace.now(), seconds_of(line)
         if self.is_noise(line):
             self._user.makes_noise(at=now, duration=seconds)
@@ -122,6 +94,5 @@ class TextStack(Typed):
         return self.pace.now()
 
     def heard(self) -> list[Spoken]:
-        """The agent's audio that was heard so far."""
         start = asyncio.get_running_loop().time() - self.pace.now()
         return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]

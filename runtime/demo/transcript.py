@@ -1,12 +1,12 @@
 """A conversation as lines of text."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .checks import moment
 
-__all__ = ["as_text", "transcript"]
+__all__ = ["arguments", "as_text", "transcript"]
 
 _KINDS = ("user_audio", "agent_audio", "tool")
 
@@ -25,13 +25,13 @@ def as_text(record: Mapping[str, Any]) -> str:
             return f"user   {data['text']}"
         case "agent_audio":
             return f"agent  {data['text']}{' [cut off]' if data['cut'] else ''}"
-    return f"tool   {data['name']}({', '.join(_arguments(data))}): {data['outcome']}"
+    return f"tool   {data['name']}({arguments(data['arguments'])}): {data['outcome']}"
 
 
 def _began(record: Mapping[str, Any]) -> float:
     return float(record["data"]["start"]) if "start" in record["data"] else moment(record)
 
 
-def _arguments(data: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in json.loads(data["arguments"] or "{}").items():
-        yield f"{name}={value!r}"
+def arguments(call: str) -> str:
+    """The arguments of a call, given as JSON, as a line shows them."""
+    return ", ".join(f"{name}={value!r}" for name, value in json.loads(call or "{}").items())

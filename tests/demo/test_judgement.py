@@ -144,6 +144,8 @@ def test_a_gap_after_the_backchannel_is_found(good: Take) -> None:
         heard = [Spoken(5.0, 10.3, ""), *([Spoken(later, 15.0, "")] if later else [])]
         assert talked_through(said, heard).ok is ok
     assert talked_through(said, [Spoken(5.0, 15.0, "")]).ok
+    assert talked_through(None, [Spoken(5.0, 15.0, "")]).ok is False
+    assert talked_through(said, []).ok is False
     told = next(n["data"]["end"] for n in good.notes("user_audio") if n["data"]["line"] == GAP)
     late = copy(good, lambda r: not (r.get("note") == "agent_audio" and _begins(r) > told))
     assert "talked_through" in failed(late)

@@ -1,6 +1,6 @@
 """The demo in a governed Pipecat pipeline."""
 
-from .hold import Parts, PipelineStack, hold
+from .hold import PipelineStack, hold
 from .text import TypedStack
 
-__all__ = ["Parts", "PipelineStack", "TypedStack", "hold"]
+__all__ = ["PipelineStack", "TypedStack", "hold"]

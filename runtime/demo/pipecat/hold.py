@@ -6,8 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Protocol
+from typing import Any, TypeAlias
 
 from attrs import frozen
 from loguru import logger
@@ -25,15 +24,10 @@ from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_transport import TransportParams
-from pipecat.turns.user_start import VADUserTurnStartStrategy
-from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
-from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.ports import FalseInterruption
-from turnfsm.runtime.demo.pace import Pace
-from turnfsm.runtime.demo.parts import Stack
 from turnfsm.runtime.demo.prompter import Prompter
 from turnfsm.runtime.demo.recorder import Scribe
 from turnfsm.runtime.demo.robot import Robot
@@ -53,9 +47,11 @@ from .parts import (
     PacedTape,
     Piper,
     items_of,
+    strategies,
 )
+from .text import TypedStack
 
-__all__ = ["NEVER_POSTED", "Parts", "PipelineStack", "hold", "logged", "pipeline", "strategies"]
+__all__ = ["NEVER_POSTED", "Parts", "PipelineStack", "hold", "logged", "pipeline"]
 
 NEVER_POSTED = frozenset({"preemptive_generation"})
 """The demo's STT predicts no end of a turn, so nothing proposes a speculative request."""
@@ -64,9 +60,9 @@ NEVER_POSTED = frozenset({"preemptive_generation"})
 class PipelineStack(SpokenStack):
     """The spoken components of a pipeline."""
 
-    @cached_property
-    def output(self) -> PacedTape:
-        return PacedTape(self.pace, self.tts.sample_rate)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.output = PacedTape(self.pace, self.tts.sample_rate)
 
     def ears(self) -> Sequence[FrameProcessor]:
         """What hears the user, after the transport."""
@@ -94,30 +90,8 @@ class PipelineStack(SpokenStack):
         )
 
 
-def strategies(pace: Pace) -> UserTurnStrategies:
-    """A turn begins with the user's voice, and ends half a second after it."""
-    ends = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=pace.wall(0.5))
-    return UserTurnStrategies(start=[VADUserTurnStartStrategy()], stop=[ends])
-
-
-class Parts(Stack, Protocol):
-    """The components of a pipeline, spoken or typed."""
-
-    @property
-    def output(self) -> PacedTape:
-        """Where the agent is heard."""
-
-    def microphone(self) -> FrameProcessor:
-        """The input of the demo's own transport."""
-
-    def ears(self) -> Sequence[FrameProcessor]:
-        """What hears the user, after the transport."""
-
-    def user(self) -> LLMUserAggregatorParams:
-        """The user aggregator's parameters."""
-
-    def voice(self) -> TTSService:
-        """The agent's voice."""
+Parts: TypeAlias = PipelineStack | TypedStack
+"""The components of a pipeline, spoken or typed."""
 
 
 @frozen
@@ -150,7 +124,7 @@ async def _hold(stack: Parts, flow: Flow, take: Take) -> None:
         on_report=lambda report: _reported(report, scribe),
     )
     scribe = Scribe(governor.turn, stack)
-    ears = Ears(scribe.transcribed)
+    ears = Ears(lambda text: scribe.note("transcript", text=text))
     prompter = Prompter(_Speakers(governor, ears), stack.output, stack.pace)
     robot, context, tape = Robot(stack.pace), LLMContext(), stack.output
     params = TransportParams(audio_out_enabled=True, audio_out_sample_rate=tape.rate)
@@ -232,9 +206,9 @@ def _handler(tool: Callable[..., Awaitable[str]], scribe: Scribe, prompter: Prom
 
 def _reported(report: object, scribe: Scribe) -> None:
     if isinstance(report, AgentStateChanged):
-        scribe.agent_state(report.old, report.new)
+        scribe.note("agent_state", old=report.old, new=report.new)
     elif isinstance(report, FalseInterruption):
-        scribe.false_interruption(resumed=True)
+        scribe.note("agent_false_interruption", resumed=True)
 
 
 @contextmanager

@@ -37,6 +37,9 @@ from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_input import BaseInputTransport
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_start import VADUserTurnStartStrategy
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.runtime.demo.audio import WavInput
 from turnfsm.runtime.demo.items import call, message, output
@@ -57,6 +60,7 @@ __all__ = [
     "PacedTape",
     "Piper",
     "items_of",
+    "strategies",
 ]
 
 _CHUNK = 2 * 480  # bytes, 30 ms: each is a step of every processor, at any speed
@@ -192,13 +196,10 @@ class Model(LLMService):
             await self.push_frame(frame, direction)
             return
         reply = self._rules.answer_to(items_of(frame.context.messages))
-        sleep = self._rules.pace.sleep
         await self.push_frame(LLMFullResponseStartFrame())
         try:
-            await sleep(self._rules.first_token + reply.thinks)
-            for token in reply.tokens:
+            async for token in self._rules.tokens(reply):
                 await self.push_frame(LLMTextFrame(token))
-                await sleep(self._rules.token)
             if reply.tool:
                 self._calls += 1
                 id, arguments = f"call_{self._calls}", dict(reply.arguments)
@@ -284,6 +285,12 @@ class Loudspeaker(BaseOutputTransport):
                 self._speaks = False
                 self._tape.utterance_ended()
                 self._ended(self._cut)
+
+
+def strategies(pace: Pace) -> UserTurnStrategies:
+    """A turn begins with the user's voice, and ends half a second after it."""
+    ends = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=pace.wall(0.5))
+    return UserTurnStrategies(start=[VADUserTurnStartStrategy()], stop=[ends])
 
 
 def items_of(messages: Sequence[Any]) -> list[Any]:

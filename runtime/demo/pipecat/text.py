@@ -18,8 +18,7 @@ from turnfsm.runtime.demo.text import Typed, interims_of, seconds_of
 from turnfsm.runtime.testing.pipecat import Microphone, ScriptedVAD, Voice
 from turnfsm.runtime.testing.pipecat.parts import RATE
 
-from .hold import strategies
-from .parts import PacedTape
+from .parts import PacedTape, strategies
 
 __all__ = ["TypedStack"]
 
@@ -61,7 +60,6 @@ class TypedStack(Typed):
         return Voice(self._words, times_words=True)
 
     async def say(self, line: Line) -> float:
-        """Speak the line into the microphone. Returns the conversation time of its end."""
         end = self.pace.now() + seconds_of(line)
         if self.is_noise(line):
             await self._microphone.makes_noise(seconds_of(line))
@@ -75,7 +73,6 @@ class TypedStack(Typed):
         await self._microphone.push_frame(InterimTranscriptionFrame(text, "user", ""))
 
     def heard(self) -> list[Spoken]:
-        """The agent's audio that was heard so far."""
         return joined(self.output.heard, self._texts())
 
     def _texts(self) -> Iterator[str]:
