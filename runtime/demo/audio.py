@@ -83,13 +83,10 @@ class WavInput(io.AudioInput):
             sum_[: len(part)] += part
             clip.position += _FRAME
             if clip.position >= len(clip.pcm):
-                self._end_clip()
+                self._clips.popleft()
+                if not clip.spoken.done():
+                    clip.spoken.set_result(self._pace.now())
         return sum_.clip(-32768, 32767).astype(np.int16)
-
-    def _end_clip(self) -> None:
-        clip = self._clips.popleft()
-        if not clip.spoken.done():
-            clip.spoken.set_result(self._pace.now())
 
 
 @define

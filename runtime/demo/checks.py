@@ -1,6 +1,7 @@
 """Checks a conversation against the declared expectations, with evidence for each check."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from attrs import frozen
@@ -75,16 +76,8 @@ def _part(expectation: Expectation, records: Sequence[Record]) -> list[Record] |
         return None
     begin = starts.get(expectation.line, 0)
     part = list(records[begin : starts.get(expectation.until, len(records))])
-    if expectation.before is None:
-        return part
-    return list(_before(expectation.before, part))
-
-
-def _before(mark: Mark, part: Iterable[Record]) -> Iterator[Record]:
-    for record in part:
-        if _fits(mark, record):
-            return
-        yield record
+    mark = expectation.before
+    return part if mark is None else list(takewhile(lambda r: not _fits(mark, r), part))
 
 
 def _fits(mark: Mark, record: Record) -> bool:

@@ -27,11 +27,7 @@ class SpokenStack(Stack):
     """
 
     def __init__(
-        self,
-        pace: Pace,
-        transcriber: Transcriber,
-        voice: PiperVoice,
-        ignore: Collection[str] = SOUNDS,
+        self, pace: Pace, transcriber: Transcriber, voice: PiperVoice, ignore: Collection[str]
     ) -> None:
         super().__init__(pace)
         self.transcriber = transcriber

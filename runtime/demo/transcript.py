@@ -13,7 +13,8 @@ _KINDS = ("user_audio", "agent_audio", "tool")
 
 def transcript(records: Iterable[Mapping[str, Any]]) -> str:
     """What was said and what the tools did, in the order in which it began, with times."""
-    lines = [(_began(r), r["seq"], as_text(r)) for r in records if r.get("note") in _KINDS]
+    kept = [record for record in records if record.get("note") in _KINDS]
+    lines = [(r["data"].get("start", moment(r)), r["seq"], as_text(r)) for r in kept]
     return "".join(f"{began:7.2f} s  {text}\n" for began, _, text in sorted(lines))
 
 
@@ -26,10 +27,6 @@ def as_text(record: Mapping[str, Any]) -> str:
         case "agent_audio":
             return f"agent  {data['text']}{' [cut off]' if data['cut'] else ''}"
     return f"tool   {data['name']}({arguments(data['arguments'])}): {data['outcome']}"
-
-
-def _began(record: Mapping[str, Any]) -> float:
-    return float(record["data"]["start"]) if "start" in record["data"] else moment(record)
 
 
 def arguments(call: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +16,7 @@ __all__ = ["Lines"]
 Record = Mapping[str, Any]
 
 _SPOKEN = ("user_audio", "agent_audio", "tool")
+_USUAL = ("ignore_turn",)  # whether a turn needs no answer; timers are refused if a guard fails
 
 
 class Lines:
@@ -33,25 +34,12 @@ class Lines:
         """Every line is printed."""
 
 
-def _line(record: Record, timers: Mapping[str, float]) -> str:
+def _line(record: Record, timers: Collection[str]) -> str:
     if record.get("note") in _SPOKEN:
         return as_text(record)
-    if "trigger" not in record or _idle(record, timers):
-        return ""
-    if record["verdict"] == "refused" or record["entered"]:
-        return _verdict(record)
+    match record.get("verdict"):
+        case "refused" if record["trigger"] not in (*timers, *_USUAL):
+            return f"refused {record['trigger']} in {record['state']}: {record['why']}"
+        case "taken" if record["entered"]:
+            return f"state   {record['dest']} (from {record['state']}, {record['trigger']})"
     return ""
-
-
-def _idle(record: Record, timers: Mapping[str, float]) -> bool:
-    """A due timer whose guard does not hold."""
-    return record["trigger"] in timers and record["verdict"] == "refused"
-
-
-def _verdict(record: Record) -> str:
-    if record["verdict"] == "refused":
-        return f"refused {record['trigger']} in {record['state']}: {record['why']}"
-    if not record["entered"]:
-        does = f" ({', '.join(record['actions'])})" if record["actions"] else ""
-        return f"taken   {record['trigger']}{does}"
-    return f"state   {record['dest']} (from {record['state']}, {record['trigger']})"

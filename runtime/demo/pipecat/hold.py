@@ -76,17 +76,13 @@ class PipelineStack(SpokenStack):
         """The agent's voice."""
         return Piper(self.tts, self.pace)
 
-    def vad(self) -> SileroVADAnalyzer:
-        """The VAD; its durations count audio, which is already faster."""
-        params = VADParams(confidence=0.5, start_secs=0.1, stop_secs=0.3, min_volume=0.0)
-        return SileroVADAnalyzer(params=params)
-
     def user(self) -> LLMUserAggregatorParams:
-        """The user aggregator's parameters; their delays count wall time."""
+        """The user aggregator's parameters. The VAD counts audio; the other delays, wall time."""
+        params = VADParams(confidence=0.5, start_secs=0.1, stop_secs=0.3, min_volume=0.0)
         return LLMUserAggregatorParams(
             user_turn_strategies=strategies(self.pace),
             user_turn_stop_timeout=self.pace.wall(2.0),
-            vad_analyzer=self.vad(),
+            vad_analyzer=SileroVADAnalyzer(params=params),
         )
 
 
@@ -97,7 +93,6 @@ Parts: TypeAlias = PipelineStack | TypedStack
 @frozen
 class _Speakers:
     governor: TurnGovernor
-    ears: Ears
 
     @property
     def agent_state(self) -> str:
@@ -105,7 +100,7 @@ class _Speakers:
 
     @property
     def user_state(self) -> str:
-        return "speaking" if self.ears.user_speaks else "listening"
+        return "speaking" if self.governor.turn.holds("user_speaking") else "listening"
 
 
 async def hold(stack: Parts, flow: Flow, take: Take) -> None:
@@ -125,7 +120,7 @@ async def _hold(stack: Parts, flow: Flow, take: Take) -> None:
     )
     scribe = Scribe(governor.turn, stack)
     ears = Ears(lambda text: scribe.note("transcript", text=text))
-    prompter = Prompter(_Speakers(governor, ears), stack.output, stack.pace)
+    prompter = Prompter(_Speakers(governor), stack.output, stack.pace)
     robot, context, tape = Robot(stack.pace), LLMContext(), stack.output
     params = TransportParams(audio_out_enabled=True, audio_out_sample_rate=tape.rate)
     spoken = Loudspeaker(

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from typing import Any
 
 import numpy as np
+from livekit.agents import llm
 from pipecat.frames.frames import (
     BotStartedSpeakingFrame,
     BotStoppedSpeakingFrame,
@@ -26,7 +27,6 @@ from pipecat.frames.frames import (
     TranscriptionFrame,
     TTSAudioRawFrame,
     VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
 )
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
@@ -42,7 +42,6 @@ from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.runtime.demo.audio import WavInput
-from turnfsm.runtime.demo.items import call, message, output
 from turnfsm.runtime.demo.llm import RuleLLM
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.speech import PCM, RATE
@@ -164,21 +163,15 @@ class Moonshine(SegmentedSTTService):
 
 
 class Ears(FrameProcessor):
-    """Notes when the user speaks, and each transcript.
-
-    Attributes:
-        user_speaks: The VAD hears the user.
-    """
+    """Notes each final transcript."""
 
     def __init__(self, noted: Callable[[str], None]) -> None:
         super().__init__()
-        self._noted, self.user_speaks = noted, False
+        self._noted = noted
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, VADUserStartedSpeakingFrame | VADUserStoppedSpeakingFrame):
-            self.user_speaks = isinstance(frame, VADUserStartedSpeakingFrame)
-        elif isinstance(frame, TranscriptionFrame):
+        if isinstance(frame, TranscriptionFrame):
             self._noted(frame.text)
         await self.push_frame(frame, direction)
 
@@ -299,18 +292,22 @@ def items_of(messages: Sequence[Any]) -> list[Any]:
     return [item for one in messages for item in _items(one, calls)]
 
 
-def _items(one: Mapping[str, Any], calls: Mapping[str, Any]) -> Iterator[Any]:
+def _items(one: Mapping[str, Any], calls: Mapping[str, Any]) -> Iterator[llm.ChatItem]:
     role, content = one["role"], str(one.get("content") or "")
     parsed = async_tool_messages.parse_message(one)
     if role in ("user", "assistant") and content:
-        yield message(role, content)
+        yield llm.ChatMessage(role=role, content=[content])
     for made in one.get("tool_calls") or ():
-        yield call(made["id"], made["function"]["name"], made["function"]["arguments"])
+        function = made["function"]
+        yield llm.FunctionCall(
+            call_id=made["id"], name=function["name"], arguments=function["arguments"]
+        )
     if parsed is not None and parsed.kind == "final":
         yield _output(parsed.tool_call_id, parsed.result or "", calls)
     elif parsed is None and role == "tool":
         yield _output(one["tool_call_id"], content, calls)
 
 
-def _output(id: str, result: str, calls: Mapping[str, Any]) -> Any:
-    return output(id, calls[id]["name"], str(json.loads(result)))
+def _output(id: str, result: str, calls: Mapping[str, Any]) -> llm.ChatItem:
+    output = str(json.loads(result))
+    return llm.FunctionCallOutput(call_id=id, name=calls[id]["name"], output=output, is_error=False)
