@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.converters import optional
 
 from .script import CONTENT
 
@@ -30,6 +31,14 @@ class Mark:
     new: str = ""  # the agent state that LiveKit publishes from now on
 
 
+def _mark(given: Mark | Mapping[str, str]) -> Mark:
+    return given if isinstance(given, Mark) else Mark(**given)
+
+
+def _marks(given: Iterable[Mark | Mapping[str, str]]) -> tuple[Mark, ...]:
+    return tuple(map(_mark, given))
+
+
 @frozen
 class Expectation:
     """Records that must occur in this order, and records that must not occur, within a part of the
@@ -38,23 +47,10 @@ class Expectation:
     name: str
     line: str = ""  # the part begins with this line of the user; empty: at the start
     until: str = ""  # it ends before this line; empty: at the end
-    before: Mark | None = None  # or already before the first such record
-    order: tuple[Mark, ...] = ()
-    never: tuple[Mark, ...] = ()
+    # or already before the first such record
+    before: Mark | None = field(default=None, converter=optional(_mark))
+    order: tuple[Mark, ...] = field(default=(), converter=_marks)
+    never: tuple[Mark, ...] = field(default=(), converter=_marks)
 
 
-def _marks(given: Iterable[Mapping[str, str]]) -> tuple[Mark, ...]:
-    return tuple(Mark(**mark) for mark in given)
-
-
-EXPECTED = tuple(
-    Expectation(
-        name,
-        given.get("line", ""),
-        given.get("until", ""),
-        Mark(**given["before"]) if "before" in given else None,
-        _marks(given.get("order", ())),
-        _marks(given.get("never", ())),
-    )
-    for name, given in CONTENT["expected"].items()
-)
+EXPECTED = tuple(Expectation(name, **given) for name, given in CONTENT["expected"].items())

@@ -17,7 +17,7 @@ from livekit.agents.types import (
 from .pace import Pace
 from .words import words
 
-__all__ = ["Request", "Rule", "RuleLLM"]
+__all__ = ["Request", "Rule", "RuleLLM", "call", "message", "output"]
 
 
 @frozen
@@ -149,6 +149,21 @@ class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
         if result.is_error:
             return "Sorry, that failed: {result}"
         return next((r.answer for r in self._rules if r.tool == result.name), "{result}")
+
+
+def message(role: Literal["user", "assistant"], text: str) -> llm.ChatItem:
+    """A message, for `answer_to`."""
+    return llm.ChatMessage(role=role, content=[text])
+
+
+def call(id: str, name: str, arguments: str) -> llm.ChatItem:
+    """A call of a tool, its arguments as JSON."""
+    return llm.FunctionCall(call_id=id, name=name, arguments=arguments)
+
+
+def output(id: str, name: str, text: str) -> llm.ChatItem:
+    """The result of a call."""
+    return llm.FunctionCallOutput(call_id=id, name=name, output=text, is_error=False)
 
 
 class _ScriptedStream(llm.LLMStream):

@@ -13,7 +13,7 @@ from .pace import Pace
 from .script import FALLBACK, RULES, Line
 from .tape import Sound
 
-__all__ = ["AudioOutput", "SessionStack", "Speakers", "Spoken", "Stack", "joined"]
+__all__ = ["SessionStack", "Speakers", "Spoken", "Stack", "joined"]
 
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
@@ -39,14 +39,6 @@ def joined(sounds: Iterable[Sound], texts: Iterable[str]) -> list[Spoken]:
             spoken.append(Spoken(sound.at, sound.end, text))
         utterance = sound.segment
     return spoken
-
-
-class AudioOutput(Protocol):
-    """What the demo needs of an audio output."""
-
-    @property
-    def sounding(self) -> bool:
-        """Whether the agent's audio is playing now."""
 
 
 class Speakers(Protocol):

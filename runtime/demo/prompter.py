@@ -1,9 +1,10 @@
 """Waits until a line of the script is due."""
 
 from collections.abc import Callable
+from typing import Any
 
 from .pace import Pace
-from .parts import AudioOutput, Speakers
+from .parts import Speakers
 from .script import Cue, Line, When
 
 __all__ = ["Prompter", "wait_for"]
@@ -17,7 +18,7 @@ class Prompter:
     Whoever runs the session reports tools and utterances to it.
     """
 
-    def __init__(self, session: Speakers, output: AudioOutput, pace: Pace) -> None:
+    def __init__(self, session: Speakers, output: Any, pace: Pace) -> None:
         self._session = session
         self._output = output
         self._pace = pace
@@ -31,7 +32,7 @@ class Prompter:
 
     def holds(self, when: When) -> bool:
         """Whether the situation holds now."""
-        sounding = self._output.sounding
+        sounding: bool = self._output.sounding
         match when:
             case When.SPEAKING:
                 return sounding

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from typing import Any
 
 import numpy as np
-from livekit.agents import llm
 from pipecat.frames.frames import (
     BotStartedSpeakingFrame,
     BotStoppedSpeakingFrame,
@@ -42,7 +41,7 @@ from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.runtime.demo.audio import WavInput
-from turnfsm.runtime.demo.llm import RuleLLM
+from turnfsm.runtime.demo.llm import RuleLLM, call, message, output
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.stt import Interims, MoonshineSTT
@@ -292,22 +291,18 @@ def items_of(messages: Sequence[Any]) -> list[Any]:
     return [item for one in messages for item in _items(one, calls)]
 
 
-def _items(one: Mapping[str, Any], calls: Mapping[str, Any]) -> Iterator[llm.ChatItem]:
+def _items(one: Mapping[str, Any], calls: Mapping[str, Any]) -> Iterator[Any]:
     role, content = one["role"], str(one.get("content") or "")
     parsed = async_tool_messages.parse_message(one)
     if role in ("user", "assistant") and content:
-        yield llm.ChatMessage(role=role, content=[content])
+        yield message(role, content)
     for made in one.get("tool_calls") or ():
-        function = made["function"]
-        yield llm.FunctionCall(
-            call_id=made["id"], name=function["name"], arguments=function["arguments"]
-        )
+        yield call(made["id"], made["function"]["name"], made["function"]["arguments"])
     if parsed is not None and parsed.kind == "final":
         yield _output(parsed.tool_call_id, parsed.result or "", calls)
     elif parsed is None and role == "tool":
         yield _output(one["tool_call_id"], content, calls)
 
 
-def _output(id: str, result: str, calls: Mapping[str, Any]) -> llm.ChatItem:
-    output = str(json.loads(result))
-    return llm.FunctionCallOutput(call_id=id, name=calls[id]["name"], output=output, is_error=False)
+def _output(id: str, result: str, calls: Mapping[str, Any]) -> Any:
+    return output(id, calls[id]["name"], str(json.loads(result)))
