@@ -11,80 +11,21 @@ import attrs
 from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import (
-    AgentEntryFailed,
-    Closed,
-    ComponentFailed,
     Journal,
-    VoiceUnrecognised,
     replay,
 )
 from turnfsm.fsm.load.loader import load_flow
-from turnfsm.fsm.metrics.figures import Figures, measure
+from turnfsm.fsm.metrics.figures import measure
 from turnfsm.fsm.metrics.panel import Panel, Tick, panel
 from turnfsm.fsm.metrics.speech import sampled
-from turnfsm.fsm.metrics.values import Reported, Silence, TurnEnd
 
 from .decisions import broken_in, decided, otherwise_in
 from .events import Evidence, Recording
 from .facts import Facts, facts_of
 from .rules import AuditFinding, findings_in, unjudged
-from .rules.outages import given_up
+from .rules.outages import outages_in
 
-__all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording", "outages_in"]
-
-
-SEVERAL = 2
-"""How many long utterances in a row without a transcript are an outage; a single one may be a
-noise."""
-
-
-def outages_in(figures: Figures) -> tuple[AuditFinding, ...]:
-    """The outages of a conversation, each once, in the order of time."""
-    kinds = (_given_up, _entries, _unrecognised, _lost_turns, _closed)
-    outages = [finding for kind in kinds for finding in kind(figures)]
-    return tuple(sorted(outages, key=lambda finding: finding.at))
-
-
-def _finding(at: float, what: str) -> AuditFinding:
-    return AuditFinding(at, "", "", what)
-
-
-def _given_up(figures: Figures) -> Iterator[AuditFinding]:
-    events = ((reported.at, reported.event) for reported in figures.events)
-    failures = [(at, event) for at, event in events if isinstance(event, ComponentFailed)]
-    for at, what in given_up(failures):
-        yield _finding(at, what)
-
-
-def _entries(figures: Figures) -> Iterator[AuditFinding]:
-    for reported in figures.events:
-        if isinstance(reported.event, AgentEntryFailed):
-            yield _finding(reported.at, str(reported.event))
-
-
-def _unrecognised(figures: Figures) -> Iterator[AuditFinding]:
-    voices: list[VoiceUnrecognised] = []
-    for value in (*figures.values, None):
-        if isinstance(value, Reported) and isinstance(value.event, VoiceUnrecognised):
-            voices += [value.event] if value.event.long else []
-        elif value is None or isinstance(value, TurnEnd):
-            if len(voices) >= SEVERAL:
-                since, until = voices[0].since, voices[-1].until
-                text = f"{len(voices)} voices from {since:.2f} to {until:.2f} s have no transcript"
-                yield _finding(since, text)
-            voices = []
-
-
-def _lost_turns(figures: Figures) -> Iterator[AuditFinding]:
-    for turn, _ in figures.turn_ends:
-        if turn.outcome == "dropped" and " failed (" in turn.why:
-            yield _finding(turn.at, f"turn {turn.number} was dropped: {turn.why}")
-
-
-def _closed(figures: Figures) -> Iterator[AuditFinding]:
-    for reported in figures.events:
-        if isinstance(reported.event, Closed) and reported.event.reason == "error":
-            yield _finding(reported.at, str(reported.event))
+__all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording"]
 
 
 SILENCE = 2.0
@@ -216,10 +157,11 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
     findings = [*outages_in(figures), *otherwise_in(journal)]
     broken: tuple[str, ...] = ()
     if flow is not None and journal.header.snapshot is None:
-        findings += broken_in(journal, flow, _known_timers(journal, flow))
+        timers = {name: s for name, s in journal.header.timers.items() if name in flow.timers}
+        findings += broken_in(journal, flow, timers)
         divergence = replay(journal, flow)
         broken = () if divergence is None else (str(divergence),)
-    gaps = tuple(map(_gap, figures.silences))
+    gaps = tuple(Gap(one.start, one.end, one.cause) for one in figures.silences)
     lanes = read_lanes(journal)
     spans = {
         name: tuple((span.start, span.end) for span in getattr(lanes, name))
@@ -228,14 +170,6 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
     findings.sort(key=lambda finding: finding.at)
     [ticks] = figures.ticks
     return Audit("journal", tuple(findings), broken, gaps, ticks, spans, lanes.end)
-
-
-def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:
-    return {name: s for name, s in journal.header.timers.items() if name in flow.timers}
-
-
-def _gap(silence: Silence) -> Gap:
-    return Gap(silence.start, silence.end, silence.cause)
 
 
 def _gaps(facts: Facts) -> Iterator[Gap]:

@@ -8,7 +8,7 @@ import pytest
 from livekit.agents import Agent, AgentTask, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 
-from turnfsm.fsm.audit.audit import outages_in
+from turnfsm.fsm.audit.rules.outages import outages_in
 from turnfsm.fsm.journal import AgentEntryFailed, session_event
 from turnfsm.fsm.metrics.figures import measure
 from turnfsm.runtime.livekit import TurnSession
