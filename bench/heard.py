@@ -10,6 +10,7 @@ from livekit import rtc
 from livekit.agents import inference, vad
 
 from turnfsm.runtime.demo.speech import PCM, RATE
+from turnfsm.runtime.demo.stt import Interims, MoonshineSTT
 from turnfsm.runtime.demo.transcribe import Transcriber
 from turnfsm.testing import ScriptedUser, ScriptedVAD, Utterance
 
@@ -20,9 +21,6 @@ MIN_SILENCE = 0.55
 
 _MIN_SPEECH = 0.05
 """The same for its start, in the VAD that replays it."""
-
-_EVERY = 0.3
-"""Seconds of speech between two interim transcripts."""
 
 _BEFORE = 0.3
 """Seconds of audio before the start that the VAD reports, which the STT gets too."""
@@ -43,7 +41,7 @@ class Heard:
     """
 
     def __init__(self, transcriber: Transcriber) -> None:
-        self._transcriber = transcriber
+        self._stt = MoonshineSTT(transcriber)
         self._vad = inference.VAD(min_silence_duration=MIN_SILENCE)
 
     @classmethod
@@ -66,7 +64,7 @@ class Heard:
 
     async def aclose(self) -> None:
         """Free the models."""
-        await self._transcriber.aclose()
+        await self._stt.transcriber.aclose()
 
     async def _speech(self, pcm: PCM) -> list[tuple[float, float]]:
         stream = self._vad.stream()
@@ -87,20 +85,20 @@ class Heard:
 
     async def _utterance(self, pcm: PCM, start: float, end: float, delay: float) -> Utterance:
         begin, spoken = start - _MIN_SPEECH, end - MIN_SILENCE
-        first, interims, at = max(0.0, start - _BEFORE), list[tuple[float, str]](), start + _EVERY
-        while at < spoken:
-            text = await self._text(pcm, first, at)
-            if text and (not interims or text != interims[-1][1]):
+        first, interims, growing = max(0.0, start - _BEFORE), [], Interims(self._stt)
+        for at in np.arange(start, spoken, _FRAME / RATE):
+            speech = _part(pcm, first, at)
+            if growing.due(len(speech)) and (text := await growing.heard(speech, RATE)):
                 interims.append((at + delay - begin, text))
-            at += _EVERY
-        text = await self._text(pcm, first, end)
+        text = await self._stt.hear(_part(pcm, first, end), RATE)
         lasts = max(spoken - begin, _MIN_SPEECH)
         return Utterance(
             max(0.0, begin), lasts, text, MIN_SILENCE if text else None, tuple(interims)
         )
 
-    async def _text(self, pcm: PCM, start: float, end: float) -> str:
-        return await self._transcriber.transcribe(pcm[int(start * RATE) : int(end * RATE)], RATE)
+
+def _part(pcm: PCM, start: float, end: float) -> PCM:
+    return pcm[int(start * RATE) : int(end * RATE)]
 
 
 def replay(sounds: Sequence[Utterance], user: ScriptedUser, at: float) -> ScriptedUser:
