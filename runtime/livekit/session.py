@@ -40,9 +40,15 @@ from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .backchannels import Backchannels
 from .button import Button
-from .known_tools import check_arguments_of, check_names_of_tools, parameters_of
+from .checks import (
+    check_arguments_of,
+    check_names_of_tools,
+    parameters_of,
+    require_livekit,
+    require_turn_detection,
+    warn_of_turn_detection,
+)
 from .lifecycle import SessionLifecycle
-from .missing import require_livekit
 from .observers import Observers
 from .options import (
     SessionOptions,
@@ -57,7 +63,6 @@ from .reports import Reports
 from .restoring import take_up
 from .seconds import Seconds
 from .tuning import Tuner
-from .turn_detection import require_turn_detection, warn_of_turn_detection
 
 __all__ = ["TurnSession"]
 

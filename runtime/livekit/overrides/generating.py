@@ -18,13 +18,12 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_calls import Result
 
-from .conversation import ChatContextSync, results_in
-from .generations import Generation
+from .conversation import ChatContextSync, Generation, results_in
 from .governed_model import GovernedModel
 from .history import conversation_of
-from .item_stream import ItemStream
 from .output import StepOutput
 from .speech import GovernedHandle, govern, own_id
+from .streams import ItemStream
 from .tools import STILL_RUNNING, cancel_call, report_result, running_call
 
 __all__ = ["GeneratingActivity", "let_tools_end", "names"]

@@ -14,11 +14,10 @@ from turnfsm.runtime.conversation.ports import Source
 
 from .conversation import ChatContextSync, results_in
 from .generating import GeneratingActivity, names
-from .governed_model import GovernedModel
+from .governed_model import ClosedRealtimeSession, GovernedModel, in_speech_task
 from .history import conversation_of
 from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
-from .taken_over import ClosedRealtimeSession, in_speech_task
 
 __all__ = ["Handler", "RealtimeActivity"]
 

@@ -22,10 +22,10 @@ from turnfsm.runtime.conversation.pauses import Sound
 from .generating import let_tools_end
 from .handoff import HandoffActivity
 from .history import conversation_of
-from .progress import CountedNode, CountedStream
 from .projected import send, shared
 from .recognition import turn_of
 from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of_call
+from .streams import CountedNode, CountedStream
 
 __all__ = ["LIVEKIT_TELLS", "RequestingActivity"]
 

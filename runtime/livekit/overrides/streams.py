@@ -1,14 +1,17 @@
-"""Counts the tokens and the audio of a step on their way through LiveKit."""
+"""Streams that report what passes through LiveKit: tokens, audio, a realtime model's items."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from livekit.agents import llm
 
-__all__ = ["CountedNode", "CountedStream"]
+__all__ = ["CountedNode", "CountedStream", "ItemStream"]
+
+_Item = TypeVar("_Item")
 
 
 class CountedStream:
@@ -97,6 +100,33 @@ class CountedNode:
         self._produced(first_text)
         if text or calls:
             self._responds()
+
+
+class ItemStream(Generic[_Item]):
+    """A stream that passes each item through a function, and skips those that become None.
+
+    Not a generator: cancelling one reader would end it for the others. It ends after all ready
+    tasks: once the messages end, LiveKit closes the stream of calls, even if the task that makes
+    them has not started.
+    """
+
+    def __init__(
+        self, stream: AsyncIterable[_Item], convert: Callable[[_Item], _Item | None]
+    ) -> None:
+        self._items = aiter(stream)
+        self._convert = convert
+
+    def __aiter__(self) -> AsyncIterator[_Item]:
+        return self
+
+    async def __anext__(self) -> _Item:
+        try:
+            while (item := self._convert(await anext(self._items))) is None:
+                pass
+        except StopAsyncIteration:
+            await asyncio.sleep(0)
+            raise
+        return item
 
 
 def _text(item: Any) -> bool:
