@@ -8,8 +8,7 @@ Example:
 """
 
 from turnfsm.fsm.check.check import check_file, check_flow
-from turnfsm.fsm.check.report import PropertyResult, Report, as_github, as_json, as_text
-from turnfsm.fsm.check.sarif import as_sarif
+from turnfsm.fsm.check.report import PropertyResult, Report, as_github, as_json, as_sarif, as_text
 from turnfsm.fsm.check.trace import Trace, TraceStep
 
 __all__ = [

@@ -13,13 +13,22 @@ from .entries import (
     Entry,
     HeardByModel,
     NoiseEnded,
+    NoReply,
+    PlayoutStarted,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
+    ReplyScheduled,
     ReplyStopped,
     RequestSent,
     ResultDropped,
     ResultReady,
+    SessionClosed,
+    SpeechEnded,
+    SpeechFailed,
+    SpeechInterrupted,
+    TurnCommitted,
+    TurnNotCommitted,
     entry_from_note,
     note_of,
 )
@@ -27,17 +36,6 @@ from .obligation import Obligation
 from .projection import Item, Part, Request, complete, pair, project, unanswered
 from .server import Diff, diff, spoken_behind, wanted
 from .settlement import Ending, Kind, Rules
-from .turn_entries import (
-    NoReply,
-    PlayoutStarted,
-    ReplyScheduled,
-    SessionClosed,
-    SpeechEnded,
-    SpeechFailed,
-    SpeechInterrupted,
-    TurnCommitted,
-    TurnNotCommitted,
-)
 from .turns import TurnEnd, Turns
 
 __all__ = [

@@ -26,10 +26,10 @@ from .entries import (
     RequestSent,
     ResultDropped,
     ResultReady,
+    SpeechInterrupted,
 )
 from .obligation import Obligation, Reply
 from .settlement import Kind, Row, Rules, row_of
-from .turn_entries import SpeechInterrupted
 
 __all__ = ["Agenda"]
 

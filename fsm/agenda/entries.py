@@ -11,17 +11,6 @@ import attrs
 from turnfsm.fsm.fields import note_kind
 
 from .settlement import Ending, Kind
-from .turn_entries import (
-    NoReply,
-    PlayoutStarted,
-    ReplyScheduled,
-    SessionClosed,
-    SpeechEnded,
-    SpeechFailed,
-    SpeechInterrupted,
-    TurnCommitted,
-    TurnNotCommitted,
-)
 
 __all__ = [
     "AnswerDue",
@@ -33,14 +22,23 @@ __all__ = [
     "CallsReceived",
     "Entry",
     "HeardByModel",
+    "NoReply",
     "NoiseEnded",
+    "PlayoutStarted",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
+    "ReplyScheduled",
     "ReplyStopped",
     "RequestSent",
     "ResultDropped",
     "ResultReady",
+    "SessionClosed",
+    "SpeechEnded",
+    "SpeechFailed",
+    "SpeechInterrupted",
+    "TurnCommitted",
+    "TurnNotCommitted",
     "entry_from_note",
     "note_of",
 ]
@@ -208,6 +206,86 @@ class ReplyEnded:
     reply: str
     by: Ending
     call: str | None = None
+
+
+@attrs.frozen
+class TurnCommitted:
+    """The turn of this number in the session was committed. `deferred`: it had been deferred
+    before, or contains a turn that had."""
+
+    turn: int
+    deferred: bool = False
+
+
+@attrs.frozen
+class TurnNotCommitted:
+    """A deferred turn will not be committed. `dropped`: the session has closed; otherwise a newer
+    turn contains it."""
+
+    turn: int
+    dropped: bool = False
+
+
+@attrs.frozen
+class ReplyScheduled:
+    """The reply to a committed turn waits for the floor. `message`: the id of the user's message
+    that it answers; empty if that is not known yet."""
+
+    turn: int
+    speech: str
+    message: str = ""
+
+
+@attrs.frozen
+class NoReply:
+    """No reply to a committed turn was requested. `later`: the turn is deferred again."""
+
+    turn: int
+    later: bool = False
+
+
+@attrs.frozen
+class PlayoutStarted:
+    """The user starts to hear a step of this speech."""
+
+    speech: str
+
+
+@attrs.frozen
+class SpeechInterrupted:
+    """A speech is interrupted. `by`: who has interrupted it."""
+
+    speech: str
+    by: Ending
+
+
+@attrs.frozen
+class SpeechFailed:
+    """A component that this speech needs has failed for good. `failure`: how, as a sentence."""
+
+    speech: str
+    failure: str
+
+
+@attrs.frozen
+class SpeechEnded:
+    """Nothing more of this speech is heard.
+
+    Attributes:
+        interrupted: It was interrupted.
+        newer: A later turn is deferred.
+        closing: The session closes.
+    """
+
+    speech: str
+    interrupted: bool = False
+    newer: bool = False
+    closing: bool = False
+
+
+@attrs.frozen
+class SessionClosed:
+    """The session has closed."""
 
 
 Entry = (

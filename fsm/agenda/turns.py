@@ -8,10 +8,11 @@ from typing import Literal, get_args
 import attrs
 
 from .agenda import Agenda
-from .entries import Entry, ReplyAsked
-from .turn_entries import (
+from .entries import (
+    Entry,
     NoReply,
     PlayoutStarted,
+    ReplyAsked,
     ReplyScheduled,
     SessionClosed,
     SpeechEnded,

@@ -10,11 +10,11 @@ from turnfsm.fsm.flow import Flow
 from .maker import Maker, Where, on
 from .parts import Move, Rule
 from .turn import WAITS_FOR_TOOLS
-from .turn_words import transcripts_decide
 
 __all__ = ["floor_is_alive", "over_the_user"]
 
 _BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
+_TRANSCRIPTS = ("interim_transcript", "final_transcript")
 # This step has no held audio left.
 _MAY_LET_GO = frozenset({"step_started", "step_finished", "playout_started", "playout_finished"})
 # The triggers that end the wait for endpointing, or for a transcript.
@@ -112,7 +112,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     def held(state: str) -> Where:
         return on("final_transcript", source={state} - deaf, dest=state, fresh=True)
 
-    yield from transcripts_decide(make)
+    yield from _transcripts_decide(make)
     for fact in make.host_facts("interruptible"):
         yield make.refused(
             "barge_in", "though the speech may be interrupted", ["~step_running", fact]
@@ -159,6 +159,49 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "user_stopped_speaking: what is held is released before the words can have come",
         on("user_stopped_speaking", does="release_output"),
+    )
+
+
+def _transcripts_decide(make: Maker) -> Iterator[Rule]:
+    """A barge-in stops or holds the audio, unless the state leaves that to the transcript. There a
+    transcript that is not a backchannel stops it, and a stop word always does."""
+    left_to_transcripts = _left_to_transcripts(make.flow)
+    others = {*make.flow.states} - left_to_transcripts
+    stops = ("pause_output", "hold_output", "interrupt_speech")
+    yield make.move(
+        "barge_in is granted without pause_output or hold_output or interrupt_speech",
+        on("barge_in", source=others, taken=True, lacks=stops),
+        unless=["~paused", "~output_held"],
+    )
+    allowed = make.host_facts("interruptible")
+    before = [name for name in ("barged_in",) if name in make.flow.facts]
+    for state in sorted(left_to_transcripts):
+        yield make.move(
+            f"final_transcript: words that are no backchannel, and the speech goes on in {state}",
+            on("final_transcript", source=state, lacks="interrupt_speech"),
+            allowed,
+            make.host_facts("backchannel"),
+            before,
+        )
+        for fact in make.host_facts("stop_word"):
+            yield make.move(
+                f"a stop word is talked through in {state}",
+                on(_TRANSCRIPTS, source=state, lacks="interrupt_speech"),
+                [*allowed, fact],
+                before=before,
+            )
+
+
+def _left_to_transcripts(flow: Flow) -> frozenset[str]:
+    """The states with playing or paused audio in which the transcript decides whether it stops."""
+    if "backchannel" not in flow.host_facts:
+        return frozenset()
+    return frozenset(
+        row.source
+        for row in flow.rows()
+        if row.source in ("speaking", "paused")
+        and row.trigger == "final_transcript"
+        and "interrupt_speech" in row.transition.actions
     )
 
 

@@ -9,9 +9,8 @@ from turnfsm.fsm.flow import Flow
 
 from .chart import build_chart
 from .dot import chart_dot
-from .markdown import chart_markdown
+from .markdown import chart_markdown, chart_mermaid
 from .marks import Marks, journal_marks, state_marks
-from .mermaid import chart_mermaid
 from .metrics import FONT_FILES
 from .overview import build_overview
 from .svg import chart_svg

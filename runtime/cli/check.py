@@ -11,8 +11,7 @@ import typer
 
 from turnfsm.fsm import HostError, load_flow
 from turnfsm.fsm.check.check import LIMIT, check_file
-from turnfsm.fsm.check.report import Report, as_github, as_json, as_text
-from turnfsm.fsm.check.sarif import as_sarif
+from turnfsm.fsm.check.report import Report, as_github, as_json, as_sarif, as_text
 from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._options import GOVERNED, HostName
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
