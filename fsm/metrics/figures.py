@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from statistics import quantiles
 
 import attrs
 
@@ -70,15 +71,10 @@ def summarize(seconds: Iterable[float]) -> Summary | None:
     values = sorted(seconds)
     if not values:
         return None
-    p50, p90, p99 = (_percentile(values, share) for share in (0.5, 0.9, 0.99))
+    several = values if len(values) > 1 else [*values, *values]
+    percentiles = quantiles(several, n=100, method="inclusive")
+    p50, p90, p99 = (percentiles[percent - 1] for percent in (50, 90, 99))
     return Summary(len(values), sum(values) / len(values), p50, p90, p99, values[-1])
-
-
-def _percentile(values: Sequence[float], share: float) -> float:
-    place = (len(values) - 1) * share
-    low = int(place)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (place - low)
 
 
 def _place_of(part: str) -> int:

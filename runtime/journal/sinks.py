@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import tempfile
 import time
 from collections.abc import Collection, Mapping
 from itertools import count
@@ -130,22 +129,15 @@ def write_journal(
     """
     path, redactor = Path(path), Redactor(redact, private)
     text = "".join(as_line(redactor(record)) for record in journal.to_json())
+    file = new_file(path)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-    except OSError as exc:
-        raise _cannot(path, exc) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with file:
             file.write(text)
             file.flush()
-            os.fsync(handle)
-        os.link(name, path)  # unlike a rename, it does not replace
-    except FileExistsError:
-        raise _exists(path) from None
+            os.fsync(file.fileno())
     except OSError as exc:
+        path.unlink()
         raise _cannot(path, exc) from None
-    finally:
-        os.unlink(name)
 
 
 def as_line(record: Mapping[str, Any]) -> str:
