@@ -19,7 +19,7 @@ from turnfsm.fsm.source import Page, Source
 from turnfsm.runtime.cli import main
 
 MANY = settings(
-    max_examples=80,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,

@@ -37,7 +37,7 @@ _FLOW, _ = parse_flow(
     "{flow: hearing, extends: turn, discard_audio_if_uninterruptible: false}", "hearing.yaml"
 )
 
-hearing_session: Any = partial(TurnSession, flow=_FLOW)
+hearing_session: Any = partial(TurnSession, flow=_FLOW, proof="off")
 """A session whose user is heard while the agent cannot be interrupted."""
 
 

@@ -168,7 +168,7 @@ def test_a_state_of_ones_own_publishes_what_the_flow_says(published: str, tmp_pa
     key = f"    agent_state: {published}\n" if published == "thinking" else ""
     head = "  dictating:\n"
     flow.write_text(DICTATION.replace(head, head + key))
-    session: Any = partial(TurnSession, flow=flow, actions=Host())
+    session: Any = partial(TurnSession, flow=flow, proof="off", actions=Host())
     user = ScriptedUser().says("to whom it may concern", at=1.0, duration=4.0)
     stage = Stage(session, user=user)
     states: list[str] = []

@@ -32,7 +32,7 @@ def flow_of(button: str = "{}", extends: str = "push_to_talk", more: str = "") -
 
 def play(moves: dict[float, str], user: ScriptedUser, flow: Flow | None = None) -> Outcome:
     stage = Stage(
-        partial(TurnSession, flow=flow or flow_of()),
+        partial(TurnSession, flow=flow or flow_of(), proof="off"),
         user=user,
         llm=ScriptedLLM({"train": ANSWER}, otherwise="As you like."),
         tts=ScriptedTTS(durations={STORY: 6.0}),
@@ -140,7 +140,9 @@ def with_room(flow: Flow, then: Callable[[Room, Any], Any]) -> Room:
         await then(room, session)
         remote.close()
 
-    stage = Stage(partial(TurnSession, flow=flow), turn_handling={"turn_detection": "manual"})
+    stage = Stage(
+        partial(TurnSession, flow=flow, proof="off"), turn_handling={"turn_detection": "manual"}
+    )
     outcome = stage.at(1.0, at).run(2.0)
     assert outcome.errors == []
     room_: Room = room

@@ -113,21 +113,21 @@ def ring(session: Any, agent: Any = Silent) -> Stage:
 def test_actions_of_an_object(flow: Path) -> None:
     """Asynchronous ones are tasks whose end is a trigger."""
     bell = Bell()
-    ring(lambda **options: TurnSession(flow=flow, actions=bell, **options))
+    ring(lambda **options: TurnSession(flow=flow, proof="off", actions=bell, **options))
     assert bell.log == ["ring", "thank"]
 
 
 def test_an_action_that_fails_is_the_trigger_that_the_flow_names(flow: Path) -> None:
     """With the error in the event's data."""
     bell = Bell(works=False)
-    ring(lambda **options: TurnSession(flow=flow, actions=bell, **options))
+    ring(lambda **options: TurnSession(flow=flow, proof="off", actions=bell, **options))
     assert bell.log == ["ring", "mend: OSError: the wire is cut"]
 
 
 def test_marked_methods_of_the_agent_in_charge(flow: Path) -> None:
     """They need no `actions`."""
     agent = BellAgent()
-    ring(lambda **options: TurnSession(flow=flow, **options), lambda: agent)
+    ring(lambda **options: TurnSession(flow=flow, proof="off", **options), lambda: agent)
     assert agent.log == ["ring", "thank"]
 
 
@@ -153,7 +153,7 @@ async def test_what_an_agent_lacks_is_an_error_when_the_session_starts(flow: Pat
 def test_an_agent_that_takes_over_and_lacks_an_action_fails_that_action(flow: Path) -> None:
     """The journal says so, and the turn goes on."""
     stage = Stage(
-        lambda **options: TurnSession(flow=flow, **options),
+        lambda **options: TurnSession(flow=flow, proof="off", **options),
         user=ScriptedUser(),
         llm=ScriptedLLM(),
         agent=BellAgent,

@@ -214,7 +214,9 @@ def test_results_are_delivered_after_words_without_an_answer_have_cut_them_off(
     user = ScriptedUser().says("search", at=1.0).says(words, at=8.0, duration=0.9)
     told = "I have found it and seen it, as you will hear."
     stage = Stage(
-        partial(TurnSession, flow=flow_of("{limit: 3, then: Are you back?}", more=IGNORES)),
+        partial(
+            TurnSession, flow=flow_of("{limit: 3, then: Are you back?}", more=IGNORES), proof="off"
+        ),
         user=user,
         llm=ScriptedLLM(
             {"search": Reply(calls=(Call("search"), Call("look")))},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -212,4 +213,5 @@ def _coughs_into_the_story(user: ScriptedUser | None = None, **options: Any) -> 
     """The user asks for a story at 1 s, and coughs from 4 to 4.6 s, in the middle of it."""
     coughs = ScriptedUser().says("a story please", at=1.0).makes_noise(at=4.0, duration=0.6)
     model = ScriptedLLM({"story": Reply(STORY), "time": Reply("Noon.")})
-    return Stage(TurnSession, user=user or coughs, llm=model, can_pause=False, **options).run(20.0)
+    session: Any = partial(TurnSession, **({"proof": "off"} | options))
+    return Stage(session, user=user or coughs, llm=model, can_pause=False).run(20.0)

@@ -51,7 +51,7 @@ def test_it_is_asked_for_again_when_its_transcript_is_not_awaited_any_more() -> 
     """The application gives the STT more time than the limit."""
     user = ScriptedUser().makes_noise(at=1.0, duration=1.5)
     late = {"interruption": {"false_interruption_timeout": 5.0}}
-    session = partial(TurnSession, flow=flow_of(), turn_handling=late)
+    session = partial(TurnSession, flow=flow_of(), proof="off", turn_handling=late)
     outcome = run(Stage(session, user=user, llm=ScriptedLLM(otherwise="Yes?")), 14.0)
     assert heard(outcome) == [AGAIN], outcome.timeline()
     assert outcome.heard[0].start == pytest.approx(1.0 + 1.5 + 5.3, abs=0.3)
@@ -122,7 +122,9 @@ def test_the_waits_can_be_set(by: str) -> None:
     seconds = {"transcript_limit": 2.5, "audio_limit": 2.0}
     more = f"timers: {seconds}\n".replace("'", "") if by == "flow" else ""
     user = ScriptedUser().makes_noise(at=1.0, duration=1.5).drops_out(at=10.0, duration=6.0)
-    session = partial(TurnSession, flow=flow_of(more=more), timers=seconds if not more else None)
+    session = partial(
+        TurnSession, flow=flow_of(more=more), proof="off", timers=seconds if not more else None
+    )
     outcome = run(Stage(session, user=user, llm=ScriptedLLM(otherwise="Yes?")), 20.0)
     assert heard(outcome) == [AGAIN, DEAF], outcome.timeline()
     starts = [one.start for one in outcome.heard]
@@ -132,7 +134,7 @@ def test_the_waits_can_be_set(by: str) -> None:
 def test_audio_is_missed_only_as_long_as_the_microphone_is_on() -> None:
     """It is turned on while no audio comes."""
     user = ScriptedUser().drops_out(at=1.0, duration=30.0)
-    stage = Stage(partial(TurnSession, flow=flow_of()), user=user, llm=ScriptedLLM())
+    stage = Stage(partial(TurnSession, flow=flow_of(), proof="off"), user=user, llm=ScriptedLLM())
     stage.at(0.5, lambda s: s.session.input.set_audio_enabled(False))
     stage.at(9.0, lambda s: s.session.input.set_audio_enabled(True))
     outcome = stage.run(20.0)

@@ -139,6 +139,6 @@ def test_the_timer_is_the_applications_before_the_flows(
     """The flow's own seconds hold until the application says any, LiveKit's default included."""
     flow = tmp_path / "mine.yaml"
     flow.write_text("flow: mine\nextends: turn\ntimers: {false_interruption: 1.0}\n")
-    session: Any = partial(TurnSession, flow=flow, timers=timers)
+    session: Any = partial(TurnSession, flow=flow, proof="off", timers=timers)
     outcome = _stage(session, **options).run(9.0)
     assert outcome.false_interruptions[0][0] == pytest.approx(5.15 + seconds, abs=0.02)

@@ -13,10 +13,9 @@ import with_applications
 import with_realtime
 import with_repeated_calls
 import with_tools
-from conversations import TALKS, Course, Talk
+from conversations import TALKS, Course
 from fetch import COMMIT, unpack
 from kits import KITS, fakes_folder
-from known import KNOWN
 from livekit.agents import AgentSession
 
 from turnfsm.runtime.livekit import TurnSession
@@ -29,11 +28,26 @@ __all__ = [
     "with_tools",
 ]  # they write their conversations down
 
+KNOWN = {"fakes: a tool that has the model say something": {"states": "22"}}
+"""Conversations that are not equal yet: the lane that differs, and the finding."""
+
 SOON = 0.03
 """Seconds: the agent state follows what is heard by 20 ms at most."""
 
-CASES = [(kit, talk) for kit in KITS for talk in TALKS if kit in talk.kits]
-NAMES = [f"{kit}: {talk.name}" for kit, talk in CASES]
+CASES = {f"{kit}: {talk.name}": (kit, talk) for kit in KITS for talk in TALKS if kit in talk.kits}
+
+PROMISED = {
+    "ours: on_user_turn_completed stops",
+    "ours: a tool",
+    "ours: a tool that says fillers",
+    "ours: a tool that comes to the foreground",
+    "ours: a talk beside a tool in the background",
+    "ours: an eval with a mocked tool",
+    "ours: manual turns",
+    "ours: manual turns that are cleared",
+    "ours: away",
+}
+"""What LiveKit documents is always played; of the others `make test` plays one in three."""
 
 
 def test_there_are_many_conversations_with_unique_names() -> None:
@@ -41,9 +55,16 @@ def test_there_are_many_conversations_with_unique_names() -> None:
     assert len({talk.name for talk in TALKS}) == len(TALKS) >= 60
 
 
-@pytest.mark.parametrize(("kit", "talk"), CASES, ids=NAMES)
-def test_the_conversation_is_equal_on_both_sessions(kit: str, talk: Talk) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in PROMISED or n % 3 == 0 else pytest.mark.exhaustive)
+        for n, name in enumerate(CASES)
+    ],
+)
+def test_the_conversation_is_equal_on_both_sessions(name: str) -> None:
     """Events, history, requests, audio, what the application saw, errors, the time of closing."""
+    kit, talk = CASES[name]
     if kit == "fakes" and fakes_folder() is None:
         pytest.skip("LiveKit's fakes are not there: `python tests/ordinary/fetch.py` gets them")
     stock, ours = (KITS[kit](talk, session) for session in (AgentSession, TurnSession))
@@ -52,17 +73,17 @@ def test_the_conversation_is_equal_on_both_sessions(kit: str, talk: Talk) -> Non
         for lane in {**stock.lanes, **ours.lanes}
         if (found := _differences(lane, stock, ours))
     }
-    open_lanes = KNOWN.get(f"{kit}: {talk.name}", {})
+    open_lanes = KNOWN.get(name, {})
     assert {lane: found for lane, found in differ.items() if lane not in open_lanes} == {}
     mended = sorted(set(open_lanes) - set(differ))
-    assert not mended, f"equal by now: take {mended} out of known.py"
+    assert not mended, f"equal by now: take {mended} out of KNOWN"
     if open_lanes:
         pytest.xfail(f"findings {', '.join(sorted(set(open_lanes.values())))}")
 
 
 def test_every_known_difference_belongs_to_a_conversation() -> None:
     """A known difference without a conversation would hide nothing, and nobody would notice."""
-    assert set(KNOWN) <= set(NAMES)
+    assert {*KNOWN, *PROMISED} <= {*CASES}
 
 
 def test_the_fakes_and_the_examples_are_unpacked_and_nothing_else(tmp_path: Path) -> None:
