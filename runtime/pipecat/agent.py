@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import attrs
 from pipecat.frames import frames as f
@@ -27,6 +26,7 @@ from .failures import failure_of
 from .functions import Functions
 from .hearing import Hearing
 from .output import Tap
+from .passage import Passage, RequestEnd
 from .requests import Names, request, text_of
 from .speculation import Speculation
 
@@ -104,7 +104,7 @@ class PipecatAgent(Host):
         self.functions = Functions(self.calls)
         self._noted: set[str] = set()
         self._latest: str | None = None  # the user's latest message at the latest request
-        self._asked: WeakSet[Reply] = WeakSet()  # requested from above, and not sent yet
+        self.passage = Passage(lambda frame: self.push(frame), lambda: self.requested)
         self.speculation = Speculation(lambda frame: self.push(frame))
         self._begun = ""  # the latest step that has produced something
         self._worded = ""  # the latest step that has produced text
@@ -139,7 +139,7 @@ class PipecatAgent(Host):
         self.note_messages()
         reply = self.ask(self.new_reply(of=frame.context), turn, message)
         if above:
-            self._asked.add(reply)
+            self.passage.asked(reply)
         if frame.speculation:
             self.speculation.confirmed(reply)
             self.tasks.start(self._discard_unasked(reply))
@@ -158,11 +158,8 @@ class PipecatAgent(Host):
         if reply.text is None:
             if reply.instructions is None:
                 self.conductor.speech.response_awaited(reply)
-            if reply in self._asked:  # once: Pipecat requests the answer to a result from below
-                self._asked.discard(reply)
-                await self.push(f.LLMContextFrame(reply.of))
-            else:
-                await self.send_request(reply.of)
+            if not await self.passage.begins(reply, step):
+                await self._send_request(reply, reply.of)
             return
         end, of = StepEnd(step.id), reply.of
         if isinstance(of, Sound):
@@ -174,15 +171,32 @@ class PipecatAgent(Host):
         for frame in (*frames, end):
             await self.say_frame(frame)
 
-    async def send_request(self, context: LLMContext) -> None:
-        """Request the step that has the floor from the model, with this context."""
-        if (reply := self.requested) is None:
-            return  # it was interrupted on its way
+    async def _send_request(self, reply: Reply, context: LLMContext) -> None:
         self.functions.advertised(context)
         calls = self.calls.open.values()
         context = request(context, reply, self.conductor, self.names, calls)
         if not await self.speculation.answers(reply, context):
             await self.request(f.LLMContextFrame(context))
+
+    async def request_passed(self, frame: f.LLMContextFrame) -> None:
+        """A request has passed the application's processors, perhaps after its step."""
+        if not self.passage.open or (reply := self.requested) is None:
+            self.asked(frame)
+            return
+        self.passage.ends()
+        if not reply.over:
+            await self._send_request(reply, frame.context)
+
+    async def request_ended(self, end: RequestEnd) -> None:
+        """The application's processors have answered a request, or hold it back, if it has not
+        passed."""
+        if not self.passage.lacks(end):
+            return
+        self.passage.ends()
+        if self._waiting is not None:
+            self._waiting.end()
+        else:
+            await self.request(StepEnd(end.step))
 
     def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply

@@ -11,6 +11,7 @@ from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent, StepEnd
 from .output import Tap
+from .passage import RequestEnd, SaidBefore
 from .session import PipecatSession
 from .sources import check_parts
 
@@ -111,10 +112,15 @@ class RequestGate(Gate):
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`."""
-        if isinstance(frame, f.LLMContextFrame) and direction is DOWN and not frame.speculation:
-            await self._agent.send_request(frame.context)
-        else:
-            await super().process_frame(frame, direction)
+        match frame:
+            case f.LLMContextFrame(speculation=False) if direction is DOWN:
+                await self._agent.request_passed(frame)
+            case RequestEnd():
+                await self._agent.request_ended(frame)
+            case f.TTSSpeakFrame() if direction is DOWN and self._agent.passage.open:
+                await self.push_frame(SaidBefore(frame))
+            case _:
+                await super().process_frame(frame, direction)
 
 
 class ModelGate(Gate):
@@ -138,6 +144,10 @@ class ModelGate(Gate):
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         begins, reply = self._begins, self._agent.requested
         match frame:
+            case SaidBefore():
+                self._agent.text_received(frame.frame.text)
+                await self.push_frame(frame.frame)
+                return
             case f.InterruptionFrame():
                 self._begins = None
             case f.FunctionCallResultFrame() if direction is DOWN:

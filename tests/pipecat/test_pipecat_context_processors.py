@@ -9,10 +9,13 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
+from flow_text import parsed
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat_stage import Stage
 
+from turnfsm.pipecat import TurnGovernor
+from turnfsm.runtime.conversation.waits import TurnWaitsLong
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 ALONE: Mapping[str, Any] = {"governor": None}
@@ -137,3 +140,133 @@ def test_an_interruption_reaches_it_before_the_next_request() -> None:
 
     Stage(model, around=around).play(script)
     assert seen == ["LLMContextFrame", "InterruptionFrame", "LLMContextFrame"]
+
+
+class Desk(FrameProcessor):
+    """Answers the opening hours itself, says a filler before a search, and holds back the rest
+    until it is opened, if it is closed."""
+
+    def __init__(self, opens: float = 0.0) -> None:
+        super().__init__()
+        self._opens = opens
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        words = said(frame.context.messages) if isinstance(frame, f.LLMContextFrame) else ""
+        if words == "hours":
+            await self.push_frame(f.TTSSpeakFrame("We open at eight in the morning."))
+            return
+        if words in ("nothing", "nothing at last"):
+            await asyncio.sleep(2.0 if words == "nothing at last" else 0.0)
+            return
+        if words == "search":
+            await self.push_frame(f.TTSSpeakFrame("Let me see."))
+            await asyncio.sleep(2.0)
+        if words and self._opens:
+            self.create_task(self._later(frame))
+            return
+        await self.push_frame(frame, direction)
+
+    async def _later(self, frame: f.Frame) -> None:
+        await asyncio.sleep(self._opens)
+        await self.push_frame(frame)
+
+
+def _with_desk(governor: type[TurnGovernor] | None, opens: float = 0.0, **options: Any) -> Stage:
+    def around(parts: Parts) -> Parts:
+        return [*parts[:2], Desk(opens), *parts[2:]]
+
+    def model(messages: Messages) -> Says:
+        return Says(f"You said {said(messages)}.")
+
+    return Stage(model, governor=governor, around=around, **options)
+
+
+HOSTS = pytest.mark.parametrize("governor", [TurnGovernor, None], ids=["governed", "alone"])
+
+
+@HOSTS
+@pytest.mark.parametrize(
+    ("words", "heard"),
+    [
+        ("hours", "We open at eight in the morning. You said where."),
+        ("search", "Let me see. You said search. You said where."),
+        ("nothing", "You said where."),
+    ],
+)
+def test_what_it_says_before_the_model_is_asked_or_instead_is_heard_at_once(
+    words: str, heard: str, governor: type[TurnGovernor] | None
+) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(words)
+        await stage.until(9.0)
+        await stage.says("where")
+
+    stage = _with_desk(governor).play(script)
+    assert stage.heard == heard
+    if words != "nothing":
+        assert stage.when(heard.split()[0]) < 2.0
+    if governor is not None:
+        assert stage.states[-1] == "listening"
+        assert not [one for one in stage.reports if isinstance(one, TurnWaitsLong)]
+
+
+@HOSTS
+def test_a_request_that_it_holds_back_is_sent_when_it_comes(
+    governor: type[TurnGovernor] | None,
+) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says("where")
+
+    stage = _with_desk(governor, opens=4.0).play(script)
+    assert stage.heard == "You said where."
+    assert len(stage.requests) == 1
+
+
+@pytest.mark.parametrize("at", [1.6, 1.8, 2.0, 2.3, 3.0, 3.5, 4.0])
+@pytest.mark.parametrize("words", ["hours", "search"])
+def test_a_cough_at_any_moment_changes_nothing_that_is_heard(words: str, at: float) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(words)
+        await stage.until(at)
+        await stage.coughs()
+
+    stage = _with_desk(TurnGovernor).play(script)
+    heard = {"hours": "We open at eight in the morning.", "search": "Let me see. You said search."}
+    assert stage.heard == heard[words]
+    assert stage.states[-1] == "listening"
+
+
+@pytest.mark.parametrize("at", [1.6, 2.0, 2.5, 3.0, 3.5, 4.2])
+@pytest.mark.parametrize("words", ["hours", "search", "nothing"])
+def test_the_next_turn_is_answered_whenever_it_begins(words: str, at: float) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(words)
+        await stage.until(at)
+        await stage.says("where else")
+
+    stage = _with_desk(TurnGovernor).play(script)
+    assert stage.heard.endswith("where else.")
+    assert stage.heard.count("where else") == 1
+    assert stage.states[-1] == "listening"
+
+
+@pytest.mark.parametrize("after", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("words", ["hours", "search", "nothing", "nothing at last"])
+def test_a_filler_of_the_flow_may_be_said_while_it_searches(words: str, after: float) -> None:
+    flow = parsed(
+        f"flow: f\nextends: turn\n"
+        f"fillers: {{after: {after}, say: One moment., in: [thinking, tool_running]}}\n"
+    )
+
+    async def script(stage: Stage) -> None:
+        await stage.says(words)
+        await stage.until(12.0)
+        await stage.says("where")
+
+    stage = _with_desk(TurnGovernor, flow=flow, proof="off").play(script)
+    answers = {"hours": "the morning.", "search": "You said search."}
+    assert answers.get(words, "") in stage.heard
+    assert stage.heard.endswith("You said where.")
+    assert len(stage.requests) == (2 if words == "search" else 1)
+    assert stage.states[-1] == "listening"
