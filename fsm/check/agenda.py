@@ -112,7 +112,8 @@ def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
     queue = deque([first])
     while queue:
         state = queue.popleft()
-        if wrong := _wrong(world, state):
+        wrong = _wrong_deliveries(state.deliveries) or _wrong_now(state)
+        if wrong := wrong or _wrong_at_rest(world, state):
             path = tuple(name for _, name in way_to(state, came))
             return AgendaReport(len(came), *wrong, path)
         for moves in (world.moves(state), world.disturbances(state)):
@@ -175,10 +176,6 @@ def _joined(of: _Joined, bounds: Bounds) -> tuple[AgendaReport, Mapping[Spot, tu
 
 
 # -- broken properties
-
-
-def _wrong(world: World, s: State) -> Wrong | None:
-    return _wrong_deliveries(s.deliveries) or _wrong_now(s) or _wrong_at_rest(world, s)
 
 
 def _wrong_deliveries(s: Deliveries) -> Wrong | None:

@@ -176,7 +176,12 @@ class World:
         claims = [o for o in agenda.claimed_by(f"r{r}") if o.id != call]
         ended = self._after(s, self.parts.end, r, by, call)
         sole = live is not None and live.sole
-        begun = {(o.kind, o.id) for o in claims if heard and _begun(o, sole=sole)}
+        # the heard part was about one obligation: the others may not have been heard
+        begun = {
+            (o.kind, o.id)
+            for o in claims
+            if heard and (o.kind == "utterance" or (o.requested and sole))
+        }
         ended = self._note_dropped(ended, claims, begun)
         if by in ("failure", "limit"):
             ended = self._note_failed(ended, by, claims)
@@ -209,11 +214,6 @@ class World:
 def _start_again(s: State) -> State:
     """The next reply was requested: from now on, stopped claims may start one again."""
     return attrs.evolve(s, stopped=frozenset())
-
-
-def _begun(o: Obligation, *, sole: bool) -> bool:
-    """The heard part was about one obligation: the others may not have been heard."""
-    return o.kind == "utterance" or (o.requested and sole)
 
 
 def _may_wait(s: State, o: Obligation, by: Ending, *, heard: bool) -> bool:

@@ -133,9 +133,6 @@ class JointHost:
     def _mask(self, *names: str) -> int:
         return sum(self._host.get(name, 0) for name in names)
 
-    def _mask_of(self, *names: str) -> int:
-        return sum(self.bits.facts.get(name, 0) for name in names) & self.space.relevant
-
     def _only_timing(self) -> int:
         """The facts that only decide when a timer fires. Timers fire at any moment here, so these
         facts may have any value."""
@@ -153,7 +150,9 @@ class JointHost:
 
     def _cone(self) -> list[int]:
         """For each state the bits that can matter to the host or to a wait."""
-        space, seen = self.space, self._mask_of(*_SEEN) | sum(self.bits.scopes.values())
+        space, bits = self.space, self.bits
+        seen = sum(bits.facts.get(name, 0) for name in _SEEN) & space.relevant
+        seen |= sum(bits.scopes.values())
         choices = [
             Choice(
                 space.index[state],

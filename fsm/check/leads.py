@@ -88,7 +88,7 @@ def _declared(model: StateSpace, body: LeadsTo) -> Wait:
         body.name,
         f"{body.to} is reached",
         holds(model, body.from_),
-        _is(body.to),
+        lambda state, actions: state == body.to,
         comes(*body.until),
         body.within,
         builtin=False,
@@ -98,10 +98,6 @@ def _declared(model: StateSpace, body: LeadsTo) -> Wait:
 def holds(model: StateSpace, state: str) -> Callable[[int], bool]:
     """Whether a configuration is in a state."""
     return lambda node: model.state(node) == state
-
-
-def _is(goal: str) -> Goal:
-    return lambda state, actions: state == goal
 
 
 def comes(*triggers: str) -> Over:

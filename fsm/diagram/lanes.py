@@ -70,11 +70,11 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
     agent = tuple(_agent(journal, end))
     return Lanes(
         end=end,
-        order=_order(flow, states),
+        order=tuple(dict.fromkeys([*(flow.states if flow else ()), *(s.label for s in states)])),
         user=tuple(_user(journal, end)),
         agent=agent,
         pauses=tuple(_between(events, _pauses, _resumes, end)),
-        interruptions=tuple(_interruptions(agent)),
+        interruptions=tuple(span.end for span in agent if span.kind == "interrupted"),
         tools=tuple(_tools(journal, end)),
         states=states,
         timers=tuple(_timers(flow, journal, states)) if flow else (),
@@ -97,10 +97,6 @@ def _refusals(events: Iterable[Entry], flow: Flow | None) -> Iterator[LaneMark]:
         if isinstance(verdict, Refused) and event.trigger not in timers:
             why = verdict.why or verdict.reason
             yield LaneMark(event.t, event.trigger, why, verdict.state, verdict.reason)
-
-
-def _order(flow: Flow | None, states: Iterable[Span]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*(flow.states if flow else ()), *(s.label for s in states)]))
 
 
 Test = Callable[[Entry], bool]
@@ -190,10 +186,6 @@ def _agent(journal: Journal, end: float) -> Iterator[Span]:
         stop = next((e for e in journal.entries if e.t == span.end and closes(e)), None)
         stopped = stop is not None and stop.trigger not in ("playout_finished", "step_finished")
         yield attrs.evolve(span, kind="interrupted" if stopped else "")
-
-
-def _interruptions(agent: Iterable[Span]) -> Iterator[float]:
-    return (span.end for span in agent if span.kind == "interrupted")
 
 
 def _tools(journal: Journal, end: float) -> Iterator[Span]:

@@ -151,9 +151,6 @@ class _Spine:
         box = self.straight.get(i)
         return self.heights[i] + (box.h + (14 if self.chart.brief else 22) if box else 0)
 
-    def _band_end(self, i: int) -> float:
-        return self.tops[i + 1] if i + 1 < len(self.tops) else self.bottom
-
     # the lanes
 
     def _lanes(self, side: _Side) -> dict[int, int]:
@@ -190,7 +187,8 @@ class _Spine:
 
     def _straight(self, i: int, box: _Box) -> GroupBox:
         middle = self.x + self.card_width / 2
-        start, end = self.tops[i] + self.heights[i], self._band_end(i)
+        start = self.tops[i] + self.heights[i]
+        end = (*self.tops, self.bottom)[i + 1]
         y = start + (end - start - box.h) / 2 - 4
         rect = Rect(middle - box.w / 2, y, box.w, box.h)
         out = ((middle, start), (middle, rect.y))

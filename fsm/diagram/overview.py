@@ -79,13 +79,10 @@ def _named(flow: Flow, rows: list[Row], alike: dict[tuple[str, str], list[str]])
         own = rows
     kinds: dict[str, Row] = {}
     for row in own:
-        kinds.setdefault(_kind(flow, row), row)
+        kind = "timer" if row.timer else flow.triggers[row.trigger].kind
+        kinds.setdefault(kind, row)
     order = ("request", "event", "timer")
     return [kinds[kind] for kind in order if kind in kinds][:_MOST]
-
-
-def _kind(flow: Flow, row: Row) -> str:
-    return "timer" if row.timer else flow.triggers[row.trigger].kind
 
 
 def _item(flow: Flow, row: Row) -> Item:

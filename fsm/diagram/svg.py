@@ -176,12 +176,11 @@ class _Writer:
         names = ["final"] if self.chart.flow.states[state].final else []
         if marks.state == state:
             names.append("current")
-        elif self.focus and not self._near(state):
+        elif self.focus and not any(
+            group.dest == state for group in self.chart.groups if "live" in group.marks
+        ):
             names.append("aside")
         return names
-
-    def _near(self, state: str) -> bool:
-        return any(g.dest == state for g in self.chart.groups if "live" in g.marks)
 
     def _initial(self, r: Rect, color: int) -> Iterator[str]:
         x, y = r.x + 17, r.y - 20

@@ -101,14 +101,11 @@ def _begins_address(text: str, address: str) -> bool:
 def _year(signs: str, *, day: bool) -> Extent:
     """A month was said, and these digits: the day, if still missing, and a year."""
     if day:
-        return "unknown" if not signs else _is_year(signs)
+        unfinished = signs in _CENTURIES or len(signs) in (1, 3)
+        return "partial" if unfinished else "whole" if signs else "unknown"
     if len(signs) <= 2:
         return "unknown" if signs else "partial"
     return "partial" if signs[-2:] in _CENTURIES and len(signs) <= 4 else "whole"
-
-
-def _is_year(signs: str) -> Extent:
-    return "partial" if signs in _CENTURIES or len(signs) in (1, 3) else "whole"
 
 
 def _numbers(signs: str) -> Extent:

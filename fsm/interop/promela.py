@@ -59,7 +59,12 @@ def with_turn_claims(flow: Flow) -> Properties:
         return held
     said = {*held.waived, *(p.name for p in held.leads_to)}
     said |= {p.name for p in held.never} | {p.name for p in held.always}
-    never = tuple(p for p in _never(flow) if p.name not in said and _fits(flow, p))
+    never = tuple(
+        body
+        for body in _never(flow)
+        if body.name not in said and body.action in flow.actions
+        if {*body.when, *body.unless} <= {*flow.facts}
+    )
     settles = {"interrupted", "listening"} <= {*flow.states} and "settle" in flow.timers
     leads = (_SETTLES,) if settles and _SETTLES.name not in said else ()
     return attrs.evolve(held, never=(*held.never, *never), leads_to=(*held.leads_to, *leads))
@@ -71,10 +76,6 @@ def _never(flow: Flow) -> Iterator[Never]:
     for body in _NEVER:
         kept = tuple(fact for fact in body.unless if asked or fact != "user_silent")
         yield attrs.evolve(body, unless=kept)
-
-
-def _fits(flow: Flow, body: Never) -> bool:
-    return body.action in flow.actions and {*body.when, *body.unless} <= {*flow.facts}
 
 
 def claims(flow: Flow, properties: Properties | None = None) -> dict[str, bool]:
@@ -211,7 +212,8 @@ class _Writer:
     def _taken(self, trigger: str, state: str, row: Row | None) -> str:
         """Facts, scopes, state; then what the actions must not meet."""
         update = update_of(self.program, trigger)
-        does = [f'printf("{_plain(row.id if row else f"{state}.{trigger}")}\\n")']
+        shown = re.sub(r'["\\%]', "_", row.id if row else f"{state}.{trigger}")
+        does = [f'printf("{shown}\\n")']
         does += [f"{self._fact(fact)} = false" for fact in update.clears]
         does += [f"{self._fact(fact)} = true" for fact in update.sets]
         does += [f"{self._scope(scope)} = true" for scope in update.begins if scope in self.scopes]
@@ -219,7 +221,11 @@ class _Writer:
         if row is not None:
             actions = row.transition.actions
             does += [f"{self._under_way(a)} = true" for a in actions if a in self.effects]
-            does += [self._judge(n, row) for n in self.judged if _meets(n, row)]
+            does += [
+                self._judge(never, row)
+                for never in self.judged
+                if never.action in actions and never.state in (None, row.source)
+            ]
             does += [f"state = {self._state(row.dest)}"]
         return "; ".join(does)
 
@@ -273,10 +279,6 @@ class _Writer:
         return "broken_" + self.word[never.name]
 
 
-def _meets(never: Never, row: Row) -> bool:
-    return never.action in row.transition.actions and never.state in (None, row.source)
-
-
 def _words(flow: Flow, properties: Properties) -> dict[str, str]:
     """Every name as an identifier; a property's stands alone, so it begins with a letter."""
     own = [*claims(flow, properties)]
@@ -290,7 +292,3 @@ def _words(flow: Flow, properties: Properties) -> dict[str, str]:
             other = taken[words[name]]
             raise FlowError(f"{name!r} and {other!r} are one name in Promela; rename one of them")
     return words
-
-
-def _plain(text: str) -> str:
-    return re.sub(r'["\\%]', "_", text)

@@ -21,7 +21,8 @@ def check_endless(flow: Flow, source: Source) -> Iterator[Finding]:
     """
     if flow.kind != "turn" or flow.initial not in flow.states:
         return
-    spoken = [row for row in flow.rows(flow.initial) if _says(flow, row) and row.dest == row.source]
+    staying = [row for row in flow.rows(flow.initial) if row.dest == row.source]
+    spoken = [row for row in staying if any(a.audible for a in _actions(flow, row))]
     for row in spoken:
         if not source.inherited(row.path) and _comes_again(flow, row, spoken):
             first = "after" if row.timer else "at"
@@ -34,10 +35,6 @@ def check_endless(flow: Flow, source: Source) -> Iterator[Finding]:
                 "and add 'unless: said' here"
             )
             yield source.at_key(row.path, message, remedy, code="endless")
-
-
-def _says(flow: Flow, row: Row) -> bool:
-    return any(action.audible for action in _actions(flow, row))
 
 
 def _actions(flow: Flow, row: Row) -> list[Action]:
@@ -54,7 +51,8 @@ def _comes_again(flow: Flow, row: Row, spoken: list[Row]) -> bool:
         seen += [done for done in dict.fromkeys(dones) if done not in seen]
     done = set(_done(flow, row))
     if row.timer:
-        again = not any(other.trigger in done and _does(other) for other in flow.rows())
+        effective = (row for row in flow.rows() if row.transition.actions or not row.internal)
+        again = not any(other.trigger in done for other in effective)
     else:
         again = any(row.trigger in _done(flow, other) for other in spoken if other.trigger in seen)
     return again and not _stops(flow, row, set(seen))
@@ -63,10 +61,6 @@ def _comes_again(flow: Flow, row: Row, spoken: list[Row]) -> bool:
 def _done(flow: Flow, row: Row) -> Iterator[str]:
     """The triggers that are posted when its texts were heard."""
     return (a.done for a in _actions(flow, row) if a.audible and a.done is not None)
-
-
-def _does(row: Row) -> bool:
-    return bool(row.transition.actions) or not row.internal
 
 
 def _stops(flow: Flow, row: Row, loop: set[str]) -> bool:

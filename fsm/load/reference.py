@@ -55,7 +55,7 @@ _PLAIN = {
 
 def reference() -> str:
     classes = dict.fromkeys([FlowFile, *_within(FlowFile)])
-    return "\n".join(_table(_title(kind), kind) for kind in classes)
+    return "\n".join(map(_table, classes))
 
 
 def with_reference(document: str) -> str | None:
@@ -76,11 +76,8 @@ def _within(kind: type) -> Iterator[type]:
                 yield from _within(inner)
 
 
-def _title(kind: type) -> str:
-    return _TITLES.get(kind.__name__, f"A {kind.__name__.lower()}")
-
-
-def _table(title: str, kind: type) -> str:
+def _table(kind: type) -> str:
+    title = _TITLES.get(kind.__name__, f"A {kind.__name__.lower()}")
     lines = [f"### {title}", "", "| key | value | meaning |", "| --- | --- | --- |"]
     for field, hint in yaml_fields(kind):
         needed = " (required)" if field.default is attrs.NOTHING else ""

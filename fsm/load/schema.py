@@ -57,15 +57,11 @@ def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
         properties[key] = {"description": field.metadata["doc"], **_nullable(value, needed)}
         if needed:
             required.append(key)
-    out: dict[str, Any] = {"type": "object", "description": _first_line(kind)}
+    out: dict[str, Any] = {"type": "object", "description": (kind.__doc__ or "").partition("\n")[0]}
     out |= {"properties": properties, "additionalProperties": False}
     if kind is Never:
         out["anyOf"] = [{"required": ["action"]}, {"required": ["state"]}]
     return out | ({"required": required} if required else {})
-
-
-def _first_line(kind: type) -> str:
-    return (kind.__doc__ or "").strip().partition("\n")[0]
 
 
 def _nullable(value: dict[str, Any], needed: bool) -> dict[str, Any]:
