@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pipecat.adapters.llm.schemas.direct_function import tool_options
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.frames.frames import Frame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
@@ -15,7 +16,7 @@ from turnfsm.runtime.testing import pipecat as kit
 from turnfsm.runtime.testing.pipecat import Messages, Script, Tool
 from turnfsm.testing import PermutedLoop, VirtualLoop
 
-__all__ = ["Stage", "asks_again", "brief", "coughs_at", "look_up", "says"]
+__all__ = ["COUGH", "Stage", "asks_again", "brief", "coughs_at", "look_up", "moments"]
 
 
 class Stage(kit.Stage):
@@ -146,33 +147,31 @@ def look_up(seconds: float, **options: object) -> dict[str, Tool]:
     return {"look_up": Tool(seconds, RESULT, options)}
 
 
-def says(*turns: tuple[float, str] | tuple[float, str, float]) -> Script:
-    """They say these words at these seconds, or make a noise if there are none.
+COUGH = ""
+"""In `moments`: a noise."""
 
-    Args:
-        turns: The second, the words, and perhaps how many seconds they take.
-    """
+
+def moments(*happens: tuple[float, str | Frame] | tuple[float, str, float]) -> Script:
+    """At each second: the user says these words or makes a noise, perhaps for so many seconds; or
+    the application queues a frame."""
 
     async def script(stage: kit.Stage) -> None:
-        for second, words, *lasts in turns:
-            await stage.until(second)
-            await (stage.says(words, *lasts) if words else stage.coughs(*lasts))
+        for second, what, *lasts in happens:
+            if second > stage.now:
+                await stage.until(second)
+            if isinstance(what, Frame):
+                await stage.pushes(what)
+            else:
+                await (stage.says(what, *lasts) if what else stage.coughs(*lasts))
 
     return script
 
 
 def coughs_at(*seconds: float, first: str = "please count", lasts: float = 0.4) -> Script:
     """They say something, and make a noise at these seconds."""
-
-    async def script(stage: kit.Stage) -> None:
-        await stage.says(first)
-        for second in seconds:
-            await stage.until(second)
-            await stage.coughs(lasts)
-
-    return script
+    return moments((0.0, first), *((second, COUGH, lasts) for second in seconds))
 
 
 def asks_again(second: float, words: str = "and what did it cost") -> Script:
     """They ask, and ask something else at this second."""
-    return says((0.0, QUESTION), (second, words))
+    return moments((0.0, QUESTION), (second, words))

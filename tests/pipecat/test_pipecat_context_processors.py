@@ -12,7 +12,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from flow_text import parsed
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.conversation.waits import TurnWaitsLong
@@ -61,11 +61,8 @@ def _facts(stage: Stage) -> list[str]:
 
 @pytest.mark.parametrize("options", [{}, ALONE], ids=["governed", "alone"])
 def test_a_turn_that_calls_a_tool_passes_it_once(options: Mapping[str, Any]) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("book")
-
     stage = Stage(_model, {"book": Tool(1.0, "booked")}, around=_around(), **options)
-    stage.play(script)
+    stage.play(moments((0.0, "book")))
     assert stage.heard.endswith("It is booked.")
     assert _facts(stage) == ["a fact about book"]
 
@@ -73,13 +70,8 @@ def test_a_turn_that_calls_a_tool_passes_it_once(options: Mapping[str, Any]) -> 
 def test_a_turn_whose_request_is_sent_again_passes_it_once() -> None:
     """The result comes while the model answers another turn: it is asked again, with the result."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("book")
-        await stage.until(4.0)
-        await stage.says("where")
-
     stage = Stage(_model, {"book": Tool(4.0, "booked")}, around=_around())
-    stage.play(script)
+    stage.play(moments((0.0, "book"), (4.0, "where")))
     assert [said(request) for request in stage.requests] == ["book", "where", "where"]
     assert "In Mill Road." in stage.heard
     assert _facts(stage) == ["a fact about book", "a fact about where"]
@@ -88,13 +80,7 @@ def test_a_turn_whose_request_is_sent_again_passes_it_once() -> None:
 def test_its_facts_stay_in_the_conversation_although_the_request_differs_from_it() -> None:
     """The request leaves out what the user has not heard; the next one has the facts, too."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("book")
-        await stage.until(3.0)
-        await stage.says("where")
-        await stage.until(14.0)
-        await stage.says("where again")
-
+    script = moments((0.0, "book"), (3.0, "where"), (14.0, "where again"))
     stage = Stage(_model, {"book": Tool(1.0, "booked")}, around=_around())
     stage.play(script)
     facts = ["a fact about book", "a fact about where", "a fact about where again"]
@@ -104,13 +90,8 @@ def test_its_facts_stay_in_the_conversation_although_the_request_differs_from_it
 
 @pytest.mark.parametrize("at", [1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.4])
 def test_a_turn_is_answered_once_if_the_user_goes_on_while_it_searches(at: float) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("book")
-        await stage.until(at)
-        await stage.says("where")
-
     stage = Stage(_model, {"book": Tool(1.0, "booked")}, around=_around(1.0))
-    stage.play(script)
+    stage.play(moments((0.0, "book"), (at, "where")))
     assert stage.heard.count("In Mill Road.") == 1
     assert "I do not know." not in stage.heard
     assert stage.states[-1] == "listening"
@@ -127,18 +108,13 @@ def test_an_interruption_reaches_it_before_the_next_request() -> None:
                 seen.append(type(frame).__name__)
             await self.push_frame(frame, direction)
 
-    async def script(stage: Stage) -> None:
-        await stage.says("where")
-        await stage.until(3.0)
-        await stage.says("where else")
-
     def around(parts: Parts) -> Parts:
         return [*parts[:2], Notes(), *parts[2:]]
 
     def model(messages: Messages) -> Says:
         return Says("One two three four five six seven eight nine ten.")
 
-    Stage(model, around=around).play(script)
+    Stage(model, around=around).play(moments((0.0, "where"), (3.0, "where else")))
     assert seen == ["LLMContextFrame", "InterruptionFrame", "LLMContextFrame"]
 
 

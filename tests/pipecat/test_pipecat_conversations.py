@@ -16,7 +16,7 @@ from pipecat.turns.user_turn_strategies import (
     ExternalUserTurnStrategies,
     UserTurnStrategies,
 )
-from pipecat_stage import Stage, asks_again, brief, coughs_at, look_up
+from pipecat_stage import COUGH, Stage, asks_again, brief, coughs_at, look_up, moments
 
 from turnfsm import load_flow
 from turnfsm.host import FalseInterruption
@@ -66,10 +66,8 @@ def test_the_agent_state_is_thinking_while_a_tool_runs() -> None:
 
 
 def test_the_agent_state_of_a_text_that_no_model_generates_is_never_thinking() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.pushes(f.TTSSpeakFrame("Good morning."))
-
-    assert agent_states(Stage(orders).play(script)) == ["speaking", "listening"]
+    stage = Stage(orders).play(moments((0.0, f.TTSSpeakFrame("Good morning."))))
+    assert agent_states(stage) == ["speaking", "listening"]
 
 
 def test_a_false_interruption_is_resumed() -> None:
@@ -110,23 +108,13 @@ def test_timed_words_that_wait_come_all_into_the_context() -> None:
 
 
 def test_a_cough_while_the_model_thinks_delays_the_answer() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.until(2.2)
-        await stage.coughs()
-
-    stage = Stage(slowly(counts)).play(script)
+    stage = Stage(slowly(counts)).play(moments((0.0, "please count"), (2.2, COUGH)))
     assert (stage.heard, len(stage.requests)) == (COUNT, 1)
     assert stage.when("One") < 5.0
 
 
 def test_words_while_the_model_thinks_are_answered_with_what_was_said_before() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.until(2.15)
-        await stage.says("no wait")
-
-    stage = Stage(slowly(counts)).play(script)
+    stage = Stage(slowly(counts)).play(moments((0.0, "please count"), (2.15, "no wait")))
     assert stage.heard == "You said no wait."
     assert brief(stage.requests[-1]) == ["user: please count", "user: no wait"]
     assert stage.user_turns == {"superseded": 1, "replied": 1}
@@ -139,12 +127,7 @@ def test_after_a_failed_request_the_next_turn_is_answered() -> None:
         asked.append(len(messages))
         return Says("Here I am again.", fails=len(asked) == 1)
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(8.0)
-        await stage.says("are you there")
-
-    stage = Stage(model).play(script)
+    stage = Stage(model).play(moments((0.0, "hello there"), (8.0, "are you there")))
     assert stage.heard == "Here I am again."
     assert stage.user_turns == {"dropped": 1, "replied": 1}
     assert brief(stage.requests[-1]) == ["user: hello there", "user: are you there"]
@@ -156,13 +139,7 @@ def test_too_few_words_do_not_interrupt_and_belong_to_no_turn() -> None:
         own.start = [MinWordsUserTurnStartStrategy(min_words=3)]
         return own
 
-    async def script(stage: Stage) -> None:
-        await stage.says("please count to ten")
-        await stage.until(4.5)
-        await stage.says("mhm", 0.5)
-        await stage.until(9.0)
-        await stage.says("please stop that now")
-
+    script = moments((0.0, "please count to ten"), (4.5, "mhm", 0.5), (9.0, "please stop that now"))
     stage = Stage(counts, strategies=strategies).play(script)
     assert stage.heard == f"{COUNT} You said please stop that now."
     assert stage.user_turns == {"replied": 2}
@@ -244,12 +221,9 @@ def test_what_the_model_does_not_say_in_time_is_given_up_with_a_limit() -> None:
     def model(messages: Messages) -> Says:
         return Says("Here.", after=500.0 if "hello" in said(messages) else 0.4)
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(15.0)
-        await stage.says("are you there")
-
-    stage = Stage(model, limits="brisk").play(script)
+    stage = Stage(model, limits="brisk").play(
+        moments((0.0, "hello there"), (15.0, "are you there"))
+    )
     assert stage.heard == "Here."
     assert stage.user_turns == {"dropped": 1, "replied": 1}
 
@@ -257,37 +231,24 @@ def test_what_the_model_does_not_say_in_time_is_given_up_with_a_limit() -> None:
 def test_what_the_application_says_has_the_floor() -> None:
     """A `TTSSpeakFrame` is paused by a cough, and goes on."""
 
-    async def script(stage: Stage) -> None:
-        await stage.pushes(f.TTSSpeakFrame("Welcome to the shop dear customer."))
-        await stage.until(1.0)
-        await stage.coughs()
-        await stage.until(8.0)
-        await stage.says("hello there")
-
+    script = moments(
+        (0.0, f.TTSSpeakFrame("Welcome to the shop dear customer.")),
+        (1.0, COUGH),
+        (8.0, "hello there"),
+    )
     stage = Stage(counts).play(script)
     assert stage.heard == "Welcome to the shop dear customer. You said hello there."
     assert brief(stage.requests[0])[0] == "assistant: Welcome to the shop dear customer."
 
 
 def test_a_reply_that_the_application_asks_for_waits_for_the_floor() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.until(4.0)
-        await stage.pushes(f.LLMRunFrame())
-
-    stage = Stage(counts).play(script)
+    stage = Stage(counts).play(moments((0.0, "please count"), (4.0, f.LLMRunFrame())))
     assert stage.heard == f"{COUNT} {COUNT}"
     assert brief(stage.requests[1])[-1] == f"assistant: {COUNT}"
 
 
 def test_an_interruption_by_the_application_ends_the_reply() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.until(4.0)
-        await stage.pushes(f.InterruptionFrame())
-        await stage.until(8.0)
-        await stage.says("hello there")
-
+    script = moments((0.0, "please count"), (4.0, f.InterruptionFrame()), (8.0, "hello there"))
     stage = Stage(counts).play(script)
     assert stage.heard.startswith("One two three four five")
     assert stage.heard.endswith("You said hello there.")
@@ -295,12 +256,9 @@ def test_an_interruption_by_the_application_ends_the_reply() -> None:
 
 
 def test_a_flow_without_interruptions_lets_the_answer_end() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.until(4.0)
-        await stage.says("hello there")
-
-    stage = Stage(counts, flow=load_flow("uninterruptible")).play(script)
+    stage = Stage(counts, flow=load_flow("uninterruptible")).play(
+        moments((0.0, "please count"), (4.0, "hello there"))
+    )
     assert stage.heard == f"{COUNT} You said hello there."
     assert brief(stage.requests[1]) == [
         "user: please count",
@@ -329,11 +287,7 @@ def test_a_pipeline_that_ends_while_the_agent_is_paused_says_the_rest() -> None:
     async def script(stage: Stage) -> None:
         await stage.says("please count")
         await stage.until(4.5)
-        await asyncio.gather(stage.coughs(3.0), _ends(stage))
-
-    async def _ends(stage: Stage) -> None:
-        await stage.until(5.0)
-        await stage.pushes(f.EndFrame())
+        await asyncio.gather(stage.coughs(3.0), moments((5.0, f.EndFrame()))(stage))
 
     stage = Stage(counts).play(script)
     assert stage.heard == COUNT
@@ -353,12 +307,9 @@ def test_another_order_of_tasks_changes_nothing(seed: int) -> None:
 
 
 def test_after_a_voice_that_failed_the_next_turn_is_answered() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(9.0)
-        await stage.says("please count")
-
-    stage = Stage(counts, voice_fails_on="hello").play(script)
+    stage = Stage(counts, voice_fails_on="hello").play(
+        moments((0.0, "hello there"), (9.0, "please count"))
+    )
     assert stage.heard == COUNT
     assert stage.user_turns == {"dropped": 1, "replied": 1}
     assert "the voice is down" in stage.errors
@@ -366,12 +317,7 @@ def test_after_a_voice_that_failed_the_next_turn_is_answered() -> None:
 
 def test_an_end_frame_lets_the_agent_finish_and_stops_a_tool() -> None:
     def ends_at(words: str) -> Script:
-        async def script(stage: Stage) -> None:
-            await stage.says(words)
-            await stage.until(4.0)
-            await stage.pushes(f.EndFrame())
-
-        return script
+        return moments((0.0, words), (4.0, f.EndFrame()))
 
     assert Stage(counts).play(ends_at("please count")).heard == COUNT
     stage = Stage(orders, look_up(60.0)).play(ends_at(QUESTION))
@@ -379,10 +325,9 @@ def test_an_end_frame_lets_the_agent_finish_and_stops_a_tool() -> None:
 
 
 def test_timed_words_of_two_sentences_come_into_the_context_in_their_order() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-
-    stage = Stage(lambda messages: Says("One two three. Four five."), times_words=True).play(script)
+    stage = Stage(lambda messages: Says("One two three. Four five."), times_words=True).play(
+        moments((0.0, "hello there"))
+    )
     assert stage.context.messages[-1]["content"] == "One two three. Four five."
 
 
@@ -390,13 +335,12 @@ def test_timed_words_of_two_sentences_come_into_the_context_in_their_order() -> 
 def test_an_interruption_by_the_application_ends_no_later_reply(seed: int | None) -> None:
     """The model that it stops ends its answer at once, and another reply waits for the floor."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.pushes(f.LLMRunFrame())
-        await stage.until(1.9)
-        await stage.pushes(f.LLMRunFrame())
-        await stage.until(2.0)
-        await stage.pushes(f.InterruptionFrame())
+    script = moments(
+        (0.0, "please count"),
+        (0.0, f.LLMRunFrame()),
+        (1.9, f.LLMRunFrame()),
+        (2.0, f.InterruptionFrame()),
+    )
 
     class Reordered(Stage):
         schedule = seed

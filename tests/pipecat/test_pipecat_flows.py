@@ -14,7 +14,7 @@ from pipecat.flows import (
     FlowManager,
     FlowsFunctionSchema,
 )
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, said, shows
 
@@ -82,26 +82,20 @@ CONFIRM = "tools: {confirm: {pick: {say: 'Really {size}?'}}}\n"
 
 @pytest.mark.parametrize(("answer", "picked"), [("yes", True), ("no", False)])
 def test_a_function_of_a_node_waits_for_a_yes(answer: str, picked: bool) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.until(10.0)
-        await stage.says(answer)
-
-    stage = _play(CONFIRM, script)
+    stage = _play(CONFIRM, moments((10.0, answer)))
     assert "Really large?" in stage.heard
     assert (ANSWER in stage.heard) == picked
 
 
 @pytest.mark.parametrize(("policy", "cancelled"), [("cancel", True), ("detach", False)])
 def test_the_flow_names_the_policy_of_a_function_of_a_node(policy: str, cancelled: bool) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.until(6.0)
-        await stage.says("no thanks", 0.5)
-
     async def slow(arguments: dict[str, Any], manager: FlowManager) -> Any:
         await asyncio.sleep(3.0)
         return await _pick(arguments, manager)
 
-    stage = _play(f"tools: {{by_name: {{pick: {policy}}}}}\n", script, slow)
+    stage = _play(
+        f"tools: {{by_name: {{pick: {policy}}}}}\n", moments((6.0, "no thanks", 0.5)), slow
+    )
     assert shows(stage.context.messages, "cancelled: its turn was interrupted") == cancelled
     assert shows(stage.context.messages, "picked") != cancelled
     assert stage.governor is not None
@@ -112,11 +106,7 @@ def test_the_flow_names_the_policy_of_a_function_of_a_node(policy: str, cancelle
 def test_a_function_of_a_node_has_a_commit_point() -> None:
     """It is not called with the `FunctionCallParams`."""
 
-    async def script(stage: Stage) -> None:
-        await stage.until(6.0)
-        await stage.says("no leave it", 0.6)
-
-    stage = _play("", script, _commits)
+    stage = _play("", moments((6.0, "no leave it", 0.6)), _commits)
     assert shows(stage.context.messages, "nothing was done")
 
 

@@ -10,7 +10,7 @@ from flow_text import parsed
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.adapters.llm.schemas.direct_function import tool_options
-from pipecat_stage import Stage, asks_again, look_up, says
+from pipecat_stage import Stage, asks_again, look_up, moments
 
 from turnfsm.pipecat import CutOffCall, on_interruption, once, recover_with
 from turnfsm.runtime.compare.pipecat.models import LATE, PRICE, orders
@@ -20,7 +20,7 @@ Source = Literal["registered", "schema", "direct"]
 SOURCES: tuple[Source, ...] = ("registered", "schema", "direct")
 
 ARRIVES = "it arrives on Friday"
-GREETS = says((0.0, "hello there"))
+GREETS = moments((0.0, "hello there"))
 BANK = parsed(
     "flow: bank\nextends: turn\n"
     'tools: {confirm: {transfer: {say: "Shall I transfer {amount} euros?"}}}\n'
@@ -99,24 +99,17 @@ def test_a_call_with_once_has_its_effect_once(source: Source, options: dict[str,
 def test_a_function_runs_only_after_a_yes(
     source: Source, answer: str, heard: str, effects: list[str]
 ) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("send my brother some money")
-        await stage.until(8.0)
-        await stage.says(answer)
-
     tools = {"transfer": Tool(1.0, "transferred it")}
-    stage = Stage(_bank, tools, source=source, flow=BANK, proof="off").play(script, seconds=40.0)
+    stage = Stage(_bank, tools, source=source, flow=BANK, proof="off").play(
+        moments((0.0, "send my brother some money"), (8.0, answer)), seconds=40.0
+    )
     assert stage.heard == f"Shall I transfer 500 euros? {heard}"
     assert stage.effects == effects
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_an_objection_comes_before_the_effect(source: Source) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please transfer fifty")
-        await stage.until(3.5)
-        await stage.says("no leave it")
-
+    script = moments((0.0, "please transfer fifty"), (3.5, "no leave it"))
     tools = {"transfer": Tool(2.0, "transferred", commits=True)}
     stage = Stage(_bank, tools, source=source).play(script)
     assert stage.effects == []
@@ -188,14 +181,12 @@ def test_the_model_may_cancel_a_call_if_the_function_allows_it(source: Source) -
             return Says("It runs.")
         return Says(calls=(("look_up", {}),))
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(6.0)
-        await stage.says("please stop it")
-
     options = {"cancellable_by_llm": True, "cancel_on_interruption": False}
     stage = Stage(model, {"look_up": Tool(60.0, options=options)}, source=source)
-    assert stage.play(script).heard == "I have stopped it."
+    assert (
+        stage.play(moments((0.0, "hello there"), (6.0, "please stop it"))).heard
+        == "I have stopped it."
+    )
     assert stage.cancelled == ["look_up"]
     assert stage.governor is not None
     assert [call.gave for call in stage.governor.ledger] == ["cancelled"]

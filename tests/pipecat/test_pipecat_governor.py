@@ -44,7 +44,7 @@ from pipecat.turns.user_turn_strategies import (
     FilterIncompleteUserTurnStrategies,
     UserTurnStrategies,
 )
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 import turnfsm.runtime.host.output
 import turnfsm.runtime.pipecat
@@ -141,10 +141,7 @@ def test_a_pipeline_without_the_gates_ends_at_its_start_with_an_error(
     """`governor.processors` was forgotten."""
     monkeypatch.setattr(TurnGovernor, "processors", lambda self, parts: parts)
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello")
-
-    stage = Stage(lambda messages: Says("Hello.")).play(script, seconds=8.0)
+    stage = Stage(lambda messages: Says("Hello.")).play(moments((0.0, "hello")), seconds=8.0)
     assert "in governor.processors([...])" in stage.errors[0]
     assert stage.heard == ""
 
@@ -381,10 +378,9 @@ def test_a_trigger_of_the_application_reaches_its_action() -> None:
 def test_a_transport_with_other_parameters_ends_the_pipeline_with_an_error() -> None:
     """`governor.transport` was called, and the transport was built with something else."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello")
-
-    stage = Stage(lambda messages: Says("Hello."), other_params=True).play(script, seconds=5.0)
+    stage = Stage(lambda messages: Says("Hello."), other_params=True).play(
+        moments((0.0, "hello")), seconds=5.0
+    )
     assert stage.heard == ""
     assert any("params=governor.transport(" in error for error in stage.errors)
 
@@ -403,10 +399,9 @@ def test_a_filter_of_the_application_still_filters() -> None:
 
     own = Quiet()
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello")
-
-    stage = Stage(lambda messages: Says("Hello."), filter=own).play(script, seconds=6.0)
+    stage = Stage(lambda messages: Says("Hello."), filter=own).play(
+        moments((0.0, "hello")), seconds=6.0
+    )
     assert stage.heard == "Hello."
     assert own.seen > 5
 
@@ -420,10 +415,9 @@ def test_a_turn_without_an_end_is_answered_after_the_seconds_of_the_application(
             stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=900.0)],
         )
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello")
-
-    stage = Stage(lambda messages: Says("Hello."), strategies=strategies).play(script)
+    stage = Stage(lambda messages: Says("Hello."), strategies=strategies).play(
+        moments((0.0, "hello"))
+    )
     assert stage.heard == "Hello."
     assert 6.0 < stage.when("Hello") < 8.0
 

@@ -13,7 +13,7 @@ from pipecat.frames import frames as f
 from pipecat.pipeline.llm_switcher import LLMSwitcher
 from pipecat.pipeline.service_switcher import ServiceSwitcher
 from pipecat.services.llm_service import FunctionCallParams
-from pipecat_stage import Stage, brief
+from pipecat_stage import COUGH, Stage, brief, moments
 
 from turnfsm.runtime.testing.pipecat import (
     Messages,
@@ -89,18 +89,15 @@ def test_another_voice_speaks_after_a_switch() -> None:
         voices = ServiceSwitcher([parts[3], other])
         return [*parts[:3], voices, *parts[4:]]
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(3.0)
-        await stage.coughs()
-        await stage.until(8.0)
-        await stage.pushes(f.ManuallySwitchServiceFrame(service=other))
-        await stage.says("and again")
-        await stage.until(11.0)
-        await stage.coughs()
-
     stage = Stage(lambda messages: Says("Yes I am here for you."), around=switched)
     other = Voice(stage.words)
+    script = moments(
+        (0.0, "hello there"),
+        (3.0, COUGH),
+        (8.0, f.ManuallySwitchServiceFrame(service=other)),
+        (8.0, "and again"),
+        (11.0, COUGH),
+    )
     stage.play(script)
     assert stage.heard == "Yes I am here for you. Yes I am here for you."
     assert stage.states.count("paused") == 2
@@ -139,11 +136,9 @@ def _by_context(messages: Messages) -> Says:
 
 
 def test_a_replaced_context_is_answered_and_an_answer_to_the_old_one_is_not_cut() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(2.5)
-        await stage.pushes(f.LLMMessagesUpdateFrame([dict(FRESH)], run_llm=True))
-
+    script = moments(
+        (0.0, "hello there"), (2.5, f.LLMMessagesUpdateFrame([dict(FRESH)], run_llm=True))
+    )
     stage = Stage(_by_context).play(script)
     assert stage.heard == f"How can I help you? {GREETING}"
     assert brief(stage.requests[-1])[0] == "system: You are now the doctor."
@@ -152,11 +147,9 @@ def test_a_replaced_context_is_answered_and_an_answer_to_the_old_one_is_not_cut(
 def test_a_result_that_comes_after_the_context_was_replaced_is_delivered() -> None:
     """The call is not in the new context; the request shows it with its result."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("weigh me")
-        await stage.until(4.0)
-        await stage.pushes(f.LLMMessagesUpdateFrame([dict(FRESH)], run_llm=False))
-
+    script = moments(
+        (0.0, "weigh me"), (4.0, f.LLMMessagesUpdateFrame([dict(FRESH)], run_llm=False))
+    )
     stage = Stage(_by_context, {"weigh": Tool(3.0, 80)}).play(script)
     assert stage.heard == "One moment. You weigh 80."
     assert brief(stage.requests[-1])[0] == "system: You are now the doctor."

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Stage, brief
+from pipecat_stage import Stage, brief, moments
 
 from turnfsm import parse_flow
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said
@@ -27,15 +27,12 @@ def _answers(messages: Messages) -> Says:
 
 
 def test_what_is_said_during_a_hold_is_not_in_the_context() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("what is your address")
-        await stage.until(10.0)
-        await stage.says("hold on")
-        await stage.until(15.0)
-        await stage.says("mary where is the diary")
-        await stage.until(20.0)
-        await stage.says("i am back what is your address")
-
+    script = moments(
+        (0.0, "what is your address"),
+        (10.0, "hold on"),
+        (15.0, "mary where is the diary"),
+        (20.0, "i am back what is your address"),
+    )
     stage = Stage(_answers, flow=parse_flow(HOLDS)[0]).play(script, seconds=35.0)
     assert brief(stage.context.messages) == [
         "user: what is your address",
@@ -47,13 +44,9 @@ def test_what_is_said_during_a_hold_is_not_in_the_context() -> None:
 
 
 def test_ignored_words_do_not_come_with_those_that_follow_at_once() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hold on")
-        await stage.until(6.0)
-        await stage.says("mary where is the diary")
-        await stage.until(8.0)
-        await stage.says("i am back what is your address")
-
+    script = moments(
+        (0.0, "hold on"), (6.0, "mary where is the diary"), (8.0, "i am back what is your address")
+    )
     stage = Stage(_answers, flow=parse_flow(HOLDS)[0]).play(script, seconds=20.0)
     assert "user: i am back what is your address" in brief(stage.context.messages)
     assert not any("mary" in line for line in brief(stage.context.messages))
@@ -67,12 +60,9 @@ def test_a_yes_to_a_question_is_in_the_context() -> None:
             return Says("It is booked.")
         return Says(calls=(("book", {}),)) if "book" in said(messages) else Says()
 
-    async def script(stage: Stage) -> None:
-        await stage.says("please book ten")
-        await stage.until(6.0)
-        await stage.says("yes please")
-
     flow = parse_flow(CONFIRMS)[0]
-    stage = Stage(model, {"book": Tool(1.0, "booked")}, flow=flow).play(script, seconds=20.0)
+    stage = Stage(model, {"book": Tool(1.0, "booked")}, flow=flow).play(
+        moments((0.0, "please book ten"), (6.0, "yes please")), seconds=20.0
+    )
     assert "user: yes please" in brief(stage.context.messages)
     assert stage.heard == "Shall I book? It is booked."

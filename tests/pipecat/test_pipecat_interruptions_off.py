@@ -11,7 +11,7 @@ from pipecat.turns.user_start import (
 )
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
-from pipecat_stage import Stage, asks_again, brief, look_up
+from pipecat_stage import Stage, asks_again, brief, look_up, moments
 
 from turnfsm.runtime.compare.pipecat.models import COUNT, LATE, PRICE, counts, orders
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script
@@ -71,11 +71,9 @@ def test_a_turn_over_a_running_tool_does_not_wait_for_it() -> None:
 
 
 def test_words_over_a_greeting_do_not_cut_it() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.pushes(f.TTSSpeakFrame("Welcome to the shop dear customer."))
-        await stage.until(0.5)
-        await stage.says("please count")
-
+    script = moments(
+        (0.0, f.TTSSpeakFrame("Welcome to the shop dear customer.")), (0.5, "please count")
+    )
     stage = Stage(counts, strategies=_off).play(script)
     assert stage.heard == f"Welcome to the shop dear customer. {COUNT}"
 

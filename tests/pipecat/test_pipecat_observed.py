@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal
 from turnfsm.audit import audit_file
@@ -94,12 +94,9 @@ def test_words_that_interrupt_are_decided_in_the_same_way() -> None:
     def model(messages: Any) -> Says:
         return Says("One two three four five six seven eight nine ten.")
 
-    async def script(stage: Stage) -> None:
-        await stage.says("count please")
-        await stage.until(4.0)
-        await stage.says("stop it now")
-
-    stage = Stage(model, governor=_observed).play(script, seconds=12.0)
+    stage = Stage(model, governor=_observed).play(
+        moments((0.0, "count please"), (4.0, "stop it now")), seconds=12.0
+    )
     assert list(stage.governor.turn.journal.notes("otherwise")) == []  # type: ignore[union-attr]
     assert "paused" in stage.states
 

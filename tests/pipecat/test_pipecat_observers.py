@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from flow_text import parsed
-from pipecat_stage import Stage
+from pipecat_stage import COUGH, Stage, moments
 
 from turnfsm import TurnfsmError
 from turnfsm.pipecat import TurnGovernor
@@ -32,15 +32,12 @@ states:
 def _played(**options: Any) -> Stage:
     """The user makes a noise as the answer is about to be heard."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-        await stage.until(3.0)
-        await stage.coughs(1.5)
-
     def model(messages: Any) -> Says:
         return Says("Hello, how are you today?", after=2.0)
 
-    return Stage(model, **options).play(script, seconds=12.0)
+    return Stage(model, **options).play(
+        moments((0.0, "hello there"), (3.0, COUGH, 1.5)), seconds=12.0
+    )
 
 
 def test_a_broken_property_is_reported_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:

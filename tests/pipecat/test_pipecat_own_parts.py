@@ -18,7 +18,7 @@ from pipecat.turns.user_mute import (
     FirstSpeechUserMuteStrategy,
     MuteUntilFirstBotCompleteUserMuteStrategy,
 )
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.conversation.waits import TurnWaitsLong
@@ -49,15 +49,9 @@ def test_a_user_who_is_muted_interrupts_nothing_and_asks_nothing(
 ) -> None:
     """The application greets; then the user asks for a count. They say "wait" into both."""
 
-    async def script(stage: Stage) -> None:
-        await stage.pushes(f.TTSSpeakFrame(LONG))
-        await stage.until(1.5)
-        await stage.says("wait", 0.5)
-        await stage.until(6.0)
-        await stage.says("count")
-        await stage.until(10.0)
-        await stage.says("wait", 0.5)
-
+    script = moments(
+        (0.0, f.TTSSpeakFrame(LONG)), (1.5, "wait", 0.5), (6.0, "count"), (10.0, "wait", 0.5)
+    )
     stage = Stage(_echo, mutes=[strategy()]).play(script)
     assert stage.heard.startswith(first)
     assert stage.heard.removeprefix(first).strip() == second
@@ -132,12 +126,7 @@ def test_an_answer_goes_on_when_the_output_has_stalled(noise: bool) -> None:
 
 
 def test_an_output_that_has_stalled_is_interrupted_and_the_next_turn_is_answered() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("count")
-        await stage.until(5.0)
-        await stage.says("wait", 0.5)
-
-    stage = Stage(_echo, around=_stalls(4.0, 9.0)).play(script)
+    stage = Stage(_echo, around=_stalls(4.0, 9.0)).play(moments((0.0, "count"), (5.0, "wait", 0.5)))
     assert stage.heard.endswith("You said wait.")
     assert "ten" not in stage.heard
     assert stage.when("You") > 9.0
@@ -147,10 +136,7 @@ def test_an_output_that_has_stalled_is_interrupted_and_the_next_turn_is_answered
 def test_an_output_that_pipecat_gives_up_leaves_the_flow_listening() -> None:
     """Pipecat waits for 10 s. The application is told before that the turn waits."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says("count")
-
-    stage = Stage(_echo, around=_stalls(4.0, 20.0)).play(script)
+    stage = Stage(_echo, around=_stalls(4.0, 20.0)).play(moments((0.0, "count")))
     assert stage.heard == "One two three four five six"
     assert [error for error in stage.errors if "stopped reading" in error]
     assert {one.cause for one in stage.reports if isinstance(one, TurnWaitsLong)} == {"output"}

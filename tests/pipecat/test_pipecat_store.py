@@ -10,7 +10,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pathlib import Path
 
 from pipecat.frames import frames as f
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm import TurnfsmError
 from turnfsm.pipecat import TurnGovernor
@@ -140,9 +140,6 @@ def test_a_question_of_the_worker_before_is_never_taken_for_answered(tmp_path: P
         await stage.until(9.0)
         await stage.says("yes")
 
-    async def says_yes_at_once(stage: Stage) -> None:
-        await stage.says("yes")
-
     first = Recording(tmp_path / "calls.db")
     first.stage = stage_of(first)
     first.stage.play(agrees, seconds=18.0)
@@ -154,7 +151,7 @@ def test_a_question_of_the_worker_before_is_never_taken_for_answered(tmp_path: P
         records += more
         if place >= places[0]:
             after = stage_of(Left(tmp_path / f"{place}.db", records))
-            after.play(says_yes_at_once, seconds=8.0)
+            after.play(moments((0.0, "yes")), seconds=8.0)
             assert after.effects == [], (place, after.heard)
 
 

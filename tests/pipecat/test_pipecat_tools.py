@@ -10,13 +10,13 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from flow_text import parsed
 from pipecat.frames import frames as f
-from pipecat_stage import Stage, asks_again, brief, coughs_at, look_up, says
+from pipecat_stage import Stage, asks_again, brief, coughs_at, look_up, moments
 
 from turnfsm.pipecat import on_interruption, once
 from turnfsm.runtime.compare.pipecat.models import ANSWER, COUNT, LATE, PRICE, QUESTION, orders
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
-GREETS = says((0.0, "hello there"))
+GREETS = moments((0.0, "hello there"))
 
 
 def test_a_result_is_told_although_the_user_has_talked_over_its_tool() -> None:
@@ -105,7 +105,7 @@ def test_the_error_of_a_tool_is_told() -> None:
         return Says("That did not work.") if failed else Says(calls=(("look_up", {}),))
 
     stage = Stage(model, {"look_up": Tool(1.0, ValueError("no such order"))}).play(
-        says((0.0, "hello there"))
+        moments((0.0, "hello there"))
     )
     assert stage.heard == "That did not work."
     assert stage.governor is not None
@@ -127,7 +127,7 @@ def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
         return Says("I am still looking.") if runs else Says(calls=(("look_up", {}),))
 
     stage = Stage(model, look_up(300.0), timers={"tool_limit": 5.0}).play(
-        says((0.0, "hello there"))
+        moments((0.0, "hello there"))
     )
     assert stage.heard == "I am still looking."
     assert 6.0 < stage.when("I") < 9.0
@@ -153,13 +153,7 @@ def test_an_interruption_by_the_application_ends_a_turn_that_a_tool_holds() -> N
         says = orders(messages)
         return Says("Let me look that up for you.", says.calls) if says.calls else says
 
-    async def script(stage: Stage) -> None:
-        await stage.says(QUESTION)
-        await stage.until(3.0)
-        await stage.pushes(f.InterruptionFrame())
-        await stage.until(12.0)
-        await stage.says("and what did it cost")
-
+    script = moments((0.0, QUESTION), (3.0, f.InterruptionFrame()), (12.0, "and what did it cost"))
     held = {"look_up": Tool(6.0, "it arrives on Friday", mark=on_interruption("hold"))}
     stage = Stage(model, held).play(script)
     assert stage.states[-1] == "listening"
@@ -223,15 +217,10 @@ def test_a_request_shows_a_call_that_has_just_begun(preamble: str, seed: int) ->
         called = any(message.get("tool_calls") for message in messages)
         return Says() if called else Says(preamble, (("look_up", {}),))
 
-    async def script(stage: Stage) -> None:
-        await stage.says(QUESTION)
-        await stage.until(2.1)
-        await stage.pushes(f.LLMRunFrame())
-
     class Reordered(Stage):
         schedule = seed
 
-    stage = Reordered(model, look_up(2.0)).play(script)
+    stage = Reordered(model, look_up(2.0)).play(moments((0.0, QUESTION), (2.1, f.LLMRunFrame())))
     assert stage.effects == ["look_up"]
     assert stage.heard.endswith(LATE)
 
@@ -283,11 +272,7 @@ def test_results_that_come_while_the_agent_speaks_are_told_in_one_reply(
             return Says(COUNT)
         return Says(calls=(("weather", {}), ("train", {})))
 
-    async def script(stage: Stage) -> None:
-        await stage.says("when should I leave")
-        await stage.until(4.0)
-        await stage.says("please count")
-
+    script = moments((0.0, "when should I leave"), (4.0, "please count"))
     tools = {"weather": Tool(ends[0], "it is sunny"), "train": Tool(ends[1], "the train is late")}
     stage = Stage(model, tools).play(script)
     assert stage.heard == f"{COUNT} It is sunny. The train is late."
@@ -322,11 +307,7 @@ def test_tools_that_run_one_after_the_other_are_told_in_one_answer() -> None:
 
 
 def test_what_is_said_while_a_tool_runs_does_not_end_the_wait_for_it() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says(QUESTION)
-        await stage.until(4.0)
-        await stage.pushes(f.TTSSpeakFrame("Still working on it."))
-
+    script = moments((0.0, QUESTION), (4.0, f.TTSSpeakFrame("Still working on it.")))
     stage = Stage(orders, look_up(6.0)).play(script)
     assert stage.heard == f"Still working on it. {ANSWER}"
 
@@ -360,7 +341,7 @@ def test_a_newer_call_replaces_the_one_that_the_user_has_corrected(commits: bool
 
     flow = parsed("flow: inn\nextends: turn\ntools: {corrects: {book: {}}}\n")
     tools = {"book": Tool(5.0, "booked", commits=commits)}
-    script = says((0.0, "a table on tuesday"), (3.0, "no on thursday"))
+    script = moments((0.0, "a table on tuesday"), (3.0, "no on thursday"))
     stage = Stage(model, tools, flow=flow).play(script)
     assert stage.heard == "It is booked."
     assert len(stage.effects) == (1 if commits else 2)

@@ -12,7 +12,7 @@ from flow_text import parsed
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams
-from pipecat_stage import Stage
+from pipecat_stage import COUGH, Stage, moments
 
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
@@ -51,13 +51,8 @@ def _unwrapped(**options: Any) -> Callable[[Any], None]:
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("at", [2.2, 2.7, 3.2, 3.7, 4.1, 4.5, 5.2])
 def test_its_result_is_said_after_a_cough_at_any_moment(at: float, asynchronous: bool) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says(ASK)
-        await stage.until(at)
-        await stage.coughs()
-
     options = {"cancel_on_interruption": False} if asynchronous else {}
-    stage = _stage(_unwrapped(**options)).play(script, seconds=20.0)
+    stage = _stage(_unwrapped(**options)).play(moments((0.0, ASK), (at, COUGH)), seconds=20.0)
     assert stage.heard == f"{PREAMBLE} It is booked."
 
 
@@ -66,11 +61,7 @@ def test_the_requests_and_what_is_heard_are_the_same_as_with_a_governed_function
     """Here the caller asks something else, which the preamble's end, the result, or its reply
     may precede."""
 
-    async def script(stage: Stage) -> None:
-        await stage.says(ASK)
-        await stage.until(at)
-        await stage.says("where are you")
-
+    script = moments((0.0, ASK), (at, "where are you"))
     alone = _stage(_unwrapped(cancel_on_interruption=False)).play(script, seconds=20.0)
     governed = Stage(_model, {"book": Tool(1.0, {"booked": "ten"})}).play(script, seconds=20.0)
     assert alone.requests == governed.requests
@@ -189,10 +180,7 @@ def test_a_name_of_the_flow_that_resembles_a_function_gets_a_warning(
 
 
 def test_a_governed_function_gets_no_warning(caplog: pytest.LogCaptureFixture) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says(ASK)
-
-    Stage(_model, {None: Tool(1.0, {"booked": "ten"})}).play(script, seconds=20.0)
+    Stage(_model, {None: Tool(1.0, {"booked": "ten"})}).play(moments((0.0, ASK)), seconds=20.0)
     assert caplog.text == ""
 
 
@@ -225,9 +213,6 @@ def test_the_model_is_told_of_a_timeout_also_during_a_noise(noise: bool) -> None
 def test_a_handler_that_returns_without_a_result_gets_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says(ASK)
-
     async def forgets(call: FunctionCallParams) -> None:
         """It has its effect, and gives no result."""
 
@@ -237,7 +222,7 @@ def test_a_handler_that_returns_without_a_result_gets_a_warning(
         return parts
 
     stage = Stage(_model, around=around)
-    stage.play(script, seconds=10.0)
+    stage.play(moments((0.0, ASK)), seconds=10.0)
     assert (
         "the handler of book (call_1) has returned without calling result_callback" in caplog.text
     )

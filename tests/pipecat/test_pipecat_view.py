@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Says
@@ -16,16 +16,13 @@ from turnfsm.runtime.view.live import LiveView
 
 @pytest.mark.parametrize("observe", [False, True])
 def test_the_page_shows_every_record_of_a_conversation(observe: bool) -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hello there")
-
     view = LiveView(port=0)
     try:
         stage = Stage(
             lambda messages: Says("Hello."),
             governor=lambda **options: TurnGovernor(**options, observe=observe),
             view=view,
-        ).play(script, seconds=6.0)
+        ).play(moments((0.0, "hello there")), seconds=6.0)
         assert stage.governor is not None
         records = list(stage.governor.turn.journal.read().records)
         rows: list[object] = []

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames import frames as f
-from pipecat_stage import Stage
+from pipecat_stage import Stage, moments
 
 from turnfsm import parse_flow
 from turnfsm.fsm.metrics.why import explain_at, how_it_ended
@@ -47,10 +47,7 @@ def test_the_last_record_of_a_journal_says_how_the_pipeline_has_ended(
 
 
 def test_the_time_until_a_text_is_heard_is_that_of_the_tts() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hello")
-
-    stage = Stage(_model, flow=parse_flow(SILENCE)[0]).play(script, seconds=10.0)
+    stage = Stage(_model, flow=parse_flow(SILENCE)[0]).play(moments((0.0, "hello")), seconds=10.0)
     assert stage.governor is not None
     begins = stage.when("Are")
     found = explain_at(stage.governor.turn.journal.read(), begins - 0.05)
@@ -59,10 +56,7 @@ def test_the_time_until_a_text_is_heard_is_that_of_the_tts() -> None:
 
 
 def test_the_time_from_the_first_text_of_the_model_is_that_of_the_tts() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("hello")
-
-    stage = Stage(_model).play(script, seconds=6.0)
+    stage = Stage(_model).play(moments((0.0, "hello")), seconds=6.0)
     assert stage.governor is not None
     found = explain_at(stage.governor.turn.journal.read(), stage.when("Hello") - 0.05)
     assert found is not None
@@ -70,13 +64,10 @@ def test_the_time_from_the_first_text_of_the_model_is_that_of_the_tts() -> None:
 
 
 def test_the_silence_after_a_confirmed_call_is_nothing_asked() -> None:
-    async def script(stage: Stage) -> None:
-        await stage.says("please book ten")
-        await stage.until(8.0)
-        await stage.says("yes please")
-
     flow = parse_flow(CONFIRMS)[0]
-    stage = Stage(_model, {"book": Tool(1.0, "booked")}, flow=flow).play(script, seconds=25.0)
+    stage = Stage(_model, {"book": Tool(1.0, "booked")}, flow=flow).play(
+        moments((0.0, "please book ten"), (8.0, "yes please")), seconds=25.0
+    )
     assert stage.governor is not None
     assert stage.heard.endswith("It is booked.")
     found = explain_at(stage.governor.turn.journal.read(), 20.0)
