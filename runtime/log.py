@@ -9,16 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turnfsm.fsm.agenda import (
-    Agenda,
-    Entry,
-    ReplyEnded,
-    Rules,
-    TurnEnd,
-    Turns,
-    entry_from_note,
-    note_of,
-)
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import Entry, ReplyEnded, entry_from_note, note_of
+from turnfsm.fsm.agenda.settlement import Rules
+from turnfsm.fsm.agenda.turns import TurnEnd, Turns
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, JournalError
 from turnfsm.fsm.load import load_shipped

@@ -8,24 +8,20 @@ from typing import Literal
 import attrs
 
 from turnfsm import load_flow
-from turnfsm.fsm.agenda import (
-    Agenda,
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     CallMade,
     CallsReceived,
-    Ending,
     Entry,
-    Item,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
-    Request,
     RequestSent,
     ResultReady,
-    complete,
-    project,
-    unanswered,
 )
+from turnfsm.fsm.agenda.projection import Item, Request, complete, project, unanswered
+from turnfsm.fsm.agenda.settlement import Ending
 
 __all__ = ["MOVES", "Move", "Talk", "talks"]
 

@@ -22,7 +22,7 @@ Example::
     chat.user_typed("Good morning.")
 """
 
-from turnfsm.fsm.agenda import Item, Part
+from turnfsm.fsm.agenda.projection import Item, Part
 from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.conductor import Conductor

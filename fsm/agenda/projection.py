@@ -99,7 +99,7 @@ def project(
 
     Example:
         >>> from turnfsm import load_flow
-        >>> from turnfsm.fsm.agenda import AnswerDue, ReplyAsked
+        >>> from turnfsm.fsm.agenda.entries import AnswerDue, ReplyAsked
         >>> rules = load_flow("turn").agenda
         >>> asked = ReplyAsked("reply", utterances=["two"])
         >>> agenda = Agenda().after(AnswerDue("two"), rules).after(asked, rules)

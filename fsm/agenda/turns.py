@@ -99,7 +99,7 @@ class Turns:
         outcomes: How many turns have ended in each way.
 
     Example:
-        >>> from turnfsm.fsm.agenda import Agenda, PlayoutStarted, ReplyScheduled, TurnCommitted
+        >>> from turnfsm.fsm.agenda.entries import PlayoutStarted, ReplyScheduled, TurnCommitted
         >>> turns, agenda = Turns(), Agenda()
         >>> for entry in (TurnCommitted(1), ReplyScheduled(1, "reply"), PlayoutStarted("reply")):
         ...     turns, ended = turns.after(entry, agenda)

@@ -13,8 +13,7 @@ from math import inf
 
 import attrs
 
-from turnfsm.fsm.agenda import Rules
-from turnfsm.fsm.agenda.settlement import Fate
+from turnfsm.fsm.agenda.settlement import Fate, Rules
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.flow_parts import Tuning

@@ -11,13 +11,12 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.agenda import (
-    Agenda,
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     CallDetached,
     CallMade,
     CallsReceived,
-    Ending,
     Entry,
     NoiseEnded,
     ReplyAsked,
@@ -25,8 +24,8 @@ from turnfsm.fsm.agenda import (
     ReplyHeard,
     RequestSent,
     ResultReady,
-    Rules,
 )
+from turnfsm.fsm.agenda.settlement import Ending, Rules
 
 __all__ = ["Bounds", "Call", "Deliveries", "Parts", "Reply"]
 

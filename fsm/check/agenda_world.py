@@ -13,7 +13,8 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.agenda import Ending, Kind, Obligation, Rules
+from turnfsm.fsm.agenda.obligation import Obligation
+from turnfsm.fsm.agenda.settlement import Ending, Kind, Rules
 
 from .agenda_parts import Bounds, Deliveries, Parts
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from turnfsm.fsm.agenda import Rules
-from turnfsm.fsm.agenda.settlement import Fate
+from turnfsm.fsm.agenda.settlement import Fate, Rules
 
 from .agenda import ALONE, explore_agenda, explore_table
 

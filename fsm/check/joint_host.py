@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnfsm.fsm.agenda import Ending
+from turnfsm.fsm.agenda.settlement import Ending
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.machine import Program, Taken
 

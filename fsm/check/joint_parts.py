@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from turnfsm.fsm.agenda import Ending
+from turnfsm.fsm.agenda.settlement import Ending
 
 from .agenda_parts import Deliveries, Parts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.agenda import SpeechFailed
+from turnfsm.fsm.agenda.entries import SpeechFailed
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import (
     AudioResumed,

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import attrs
 
-from turnfsm.fsm.agenda import AnswerDue, CallMade, Entry, ResultReady, Rules
+from turnfsm.fsm.agenda.entries import AnswerDue, CallMade, Entry, ResultReady
+from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import Journal, Note
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextvars import copy_context
 from functools import cached_property
 
-from turnfsm.fsm.agenda import ReplyAsked, ReplyStopped
+from turnfsm.fsm.agenda.entries import ReplyAsked, ReplyStopped
 from turnfsm.runtime.event import Event
 
 from .floor import Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel
+from turnfsm.fsm.agenda.entries import AnswerDue, Answered, HeardByModel
 
 from .core import Core
 from .host import TurnHost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 
-from turnfsm.fsm.agenda import CallDetached, ReplyStopped
+from turnfsm.fsm.agenda.entries import CallDetached, ReplyStopped
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from turnfsm.fsm.agenda import (
+from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     AnswersByItself,
-    Ending,
     ReplyAsked,
     ReplyEnded,
     ReplyStopped,
 )
+from turnfsm.fsm.agenda.settlement import Ending
 from turnfsm.runtime.log import Log
 
 from .ports import Speech

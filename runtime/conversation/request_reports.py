@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Iterable
 
-from turnfsm.fsm.agenda import CallsReceived, ReplyHeard, RequestSent
+from turnfsm.fsm.agenda.entries import CallsReceived, ReplyHeard, RequestSent
 from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.ledger_call import canonical
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 
-from turnfsm.fsm.agenda import Turns
+from turnfsm.fsm.agenda.turns import Turns
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past

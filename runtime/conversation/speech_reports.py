@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Hashable
 from functools import partial
 
-from turnfsm.fsm.agenda import Ending, PlayoutStarted, SpeechInterrupted
+from turnfsm.fsm.agenda.entries import PlayoutStarted, SpeechInterrupted
+from turnfsm.fsm.agenda.settlement import Ending
 
 from .agent_state import AgentState, Publish
 from .core import Core

@@ -11,7 +11,7 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm import Verdict
-from turnfsm.fsm.agenda import ResultDropped, ResultReady
+from turnfsm.fsm.agenda.entries import ResultDropped, ResultReady
 from turnfsm.fsm.flow import Confirm, Policy
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import Log

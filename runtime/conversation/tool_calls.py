@@ -7,7 +7,7 @@ from typing import Literal
 
 import attrs
 
-from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ReplyStopped
+from turnfsm.fsm.agenda.entries import CallDetached, CallInBackground, CallMade, ReplyStopped
 from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from turnfsm.fsm import Refused, Taken
-from turnfsm.fsm.agenda import NoiseEnded, TurnEnd
+from turnfsm.fsm.agenda.entries import NoiseEnded
+from turnfsm.fsm.agenda.turns import TurnEnd
 
 from .core import Core
 from .host import TurnHost

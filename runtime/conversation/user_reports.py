@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.agenda import NoiseEnded
+from turnfsm.fsm.agenda.entries import NoiseEnded
 from turnfsm.runtime.event import Event
 
 from .core import Core

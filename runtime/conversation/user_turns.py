@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable
 
 import attrs
 
-from turnfsm.fsm.agenda import (
+from turnfsm.fsm.agenda.entries import (
     NoReply,
     ReplyScheduled,
     SessionClosed,

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.agenda import Item, complete, project, unanswered
+from turnfsm.fsm.agenda.projection import Item, complete, project, unanswered
 from turnfsm.runtime.conversation.conductor import Conductor
 
 from .calls import FINAL

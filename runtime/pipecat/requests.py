@@ -10,7 +10,7 @@ from typing import Any
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from turnfsm.fsm.agenda import Item
+from turnfsm.fsm.agenda.projection import Item
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.calls import FINAL, OpenCall
 from turnfsm.runtime.host.reply import Reply

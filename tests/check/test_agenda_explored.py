@@ -8,7 +8,7 @@ from flow_text import parsed
 
 from turnfsm import load_flow
 from turnfsm.check import check_flow
-from turnfsm.fsm.agenda import Rules
+from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.check.agenda import Bounds, explore_agenda, explore_table
 
 RULES = load_flow("turn").agenda

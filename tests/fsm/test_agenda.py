@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfsm import load_flow
-from turnfsm.fsm.agenda import (
-    Agenda,
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     Answered,
     AnswersByItself,

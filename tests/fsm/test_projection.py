@@ -8,16 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import MOVES, RULES, Talk, played, talks
 
-from turnfsm.fsm.agenda import (
-    Agenda,
-    AnswerDue,
-    CallsReceived,
-    Item,
-    ReplyAsked,
-    RequestSent,
-    pair,
-    project,
-)
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import AnswerDue, CallsReceived, ReplyAsked, RequestSent
+from turnfsm.fsm.agenda.projection import Item, pair, project
 
 
 def problems(talk: Talk) -> list[str]:

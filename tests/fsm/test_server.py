@@ -9,7 +9,8 @@ from itertools import permutations
 import hypothesis
 from hypothesis import strategies as st
 
-from turnfsm.fsm.agenda import Diff, Item, diff, spoken_behind, wanted
+from turnfsm.fsm.agenda.projection import Item
+from turnfsm.fsm.agenda.server import Diff, diff, spoken_behind, wanted
 
 HEARD, LATER = Item("heard", "utterance"), Item("later", "utterance")
 SAID, SAYS = Item("said", "said"), Item("says", "said")

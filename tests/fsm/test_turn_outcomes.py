@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfsm.fsm.agenda import (
-    Agenda,
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     Entry,
     NoReply,
@@ -23,12 +23,11 @@ from turnfsm.fsm.agenda import (
     SpeechFailed,
     SpeechInterrupted,
     TurnCommitted,
-    TurnEnd,
     TurnNotCommitted,
-    Turns,
     entry_from_note,
     note_of,
 )
+from turnfsm.fsm.agenda.turns import TurnEnd, Turns
 from turnfsm.fsm.load import load_flow
 
 RULES = load_flow("turn").agenda

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from livekit.agents import llm
 from talks import MOVES, Talk, played, talks
 
-from turnfsm.fsm.agenda import Item
+from turnfsm.fsm.agenda.projection import Item
 from turnfsm.runtime.testing.livekit.requests import (
     REQUEST_FORMATS,
     formatted_request,

@@ -7,19 +7,9 @@ from hypothesis import strategies as st
 from livekit.agents import llm
 from talks import RULES
 
-from turnfsm.fsm.agenda import (
-    Agenda,
-    AnswerDue,
-    CallMade,
-    Item,
-    ReplyAsked,
-    Request,
-    RequestSent,
-    ResultReady,
-    complete,
-    project,
-    unanswered,
-)
+from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.entries import AnswerDue, CallMade, ReplyAsked, RequestSent, ResultReady
+from turnfsm.fsm.agenda.projection import Item, Request, complete, project, unanswered
 from turnfsm.runtime.livekit.overrides.conversation import part_of
 from turnfsm.runtime.livekit.overrides.projected import settled, shared
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from turnfsm.fsm.agenda import Rules
+from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.journal import Header, Journal, JournalError, Note
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import agenda_of

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import attrs
 from livekit.agents import llm
 
-from turnfsm.fsm.agenda import Item, Part, diff, spoken_behind, wanted
+from turnfsm.fsm.agenda.projection import Item, Part
+from turnfsm.fsm.agenda.server import diff, spoken_behind, wanted
 
 from .speech import GovernedHandle
 

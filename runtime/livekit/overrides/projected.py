@@ -9,7 +9,7 @@ from math import inf
 
 from livekit.agents import llm
 
-from turnfsm.fsm.agenda import Item, Part, complete, project, unanswered
+from turnfsm.fsm.agenda.projection import Item, Part, complete, project, unanswered
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import ToolCall
 from turnfsm.runtime.conversation.wording import ASKING
