@@ -10,7 +10,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import takewhile
 from typing import Any, Protocol
 
 from turnfsm.fsm import Program, Verdict
@@ -104,10 +104,10 @@ class LiveJournal:
         """The clock was replaced by one that is ahead by this many seconds."""
         self.start += seconds
         if self._entries:
-            moved = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._entries]
+            moved = [_shifted(raw, seconds) for raw in self._entries]
             self._entries.clear()
             self._entries.extend(moved)
-        self._fresh = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._fresh]
+        self._fresh = [_shifted(raw, seconds) for raw in self._fresh]
 
     # -- for a reader that works in batches
 
@@ -115,30 +115,21 @@ class LiveJournal:
         """Collect the current and all future records for `drain`.
 
         Args:
-            wake: Called with the next entry, and with the first one after each `rest`.
+            wake: Called with the first record after each `drain`.
         """
         self._wake = wake
-        self._fresh = list(self._entries or ())
-        if self._entries is not None:
-            self._entries.clear()
-        self.append = self._first
+        self._fresh = [*(self._entries or ())]
+        self._pass_all_on()
 
     def drain(self) -> list[Raw]:
         """The records since the last `drain`."""
         fresh, self._fresh = self._fresh, []
-        self._keep(fresh)
-        # A list's own method is as quick as the deque's; sinks get records one by one.
-        self.append = self._emit_fresh if self._has_readers else self._fresh.append
         return fresh
 
     @property
     def waiting(self) -> bool:
         """There are records since the last `drain`."""
         return bool(self._fresh)
-
-    def rest(self) -> None:
-        """The reader is idle: call `wake` with the next entry."""
-        self.append = self._first
 
     def record_of(self, raw: Raw) -> dict[str, Any]:
         """An entry or a note as a JSON object. Thread-safe."""
@@ -147,22 +138,6 @@ class LiveJournal:
     def header(self) -> Header:
         """The header of the whole journal."""
         return self._header()
-
-    def _first(self, raw: Raw) -> None:
-        self._fresh.append(raw)
-        self.append = self._emit_fresh if self._has_readers else self._fresh.append
-        self._pass_on(raw)
-        if self._wake is not None:
-            self._wake()
-
-    def _emit_fresh(self, raw: Raw) -> None:
-        self._fresh.append(raw)
-        self._pass_on(raw)
-
-    def _keep(self, raws: list[Raw]) -> None:
-        if self._entries is None:
-            self._entries = deque(maxlen=self.maxlen)
-        self._entries.extend(raws)
 
     # -- reading
 
@@ -182,15 +157,7 @@ class LiveJournal:
         logged and removed.
         """
         self._listeners = (*self._listeners, listener)
-        if self._wake is not None and self.append != self._first:
-            self.append = self._emit_fresh
-        elif self._wake is None and self._entries is not None:
-            self.append = self._emit
-
-    @property
-    def _has_readers(self) -> bool:
-        """There is a sink, a listener or a reader."""
-        return bool(self._sinks or self._listeners)
+        self._pass_all_on()
 
     def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
         """Add a note.
@@ -204,16 +171,12 @@ class LiveJournal:
 
     def since(self, seq: int) -> list[Raw]:
         """The records after a number that are still in memory."""
-        found: list[Raw] = []
-        for raw in chain(reversed(self._fresh), reversed(self._entries or ())):
-            if raw[0] <= seq:
-                break
-            found.append(raw)
+        found = [*takewhile(lambda raw: raw[0] > seq, reversed(self._entries or ()))]
         found.reverse()
         return found
 
     def __len__(self) -> int:
-        return min(len(self._entries or ()) + len(self._fresh), self.maxlen)
+        return len(self._entries or ())
 
     def __iter__(self) -> Iterator[Entry]:
         return (entry for raw in self._kept() if isinstance(entry := self.typed(raw), Entry))
@@ -252,20 +215,21 @@ class LiveJournal:
                 logger.exception("sink %r cannot be closed", sink)
 
     def _kept(self) -> tuple[Raw, ...]:
-        return (*(self._entries or ()), *self._fresh)[-self.maxlen :]
+        return tuple(self._entries or ())
 
     def _begin(self, raw: Raw) -> None:
-        self._entries = deque((raw,), self.maxlen)
-        self.append = self._emit if self._has_readers else self._entries.append
-        self._pass_on(raw)
+        self._entries = deque(maxlen=self.maxlen)
+        self.append = self._entries.append
+        if self._sinks or self._listeners or self._wake is not None:
+            self._pass_all_on()
+        self.append(raw)
+
+    def _pass_all_on(self) -> None:
+        if self._entries is not None:
+            self.append = self._emit
 
     def _emit(self, raw: Raw) -> None:
         self._entries.append(raw)  # type: ignore[union-attr]  # _begin has made it
-        self._pass_on(raw)
-
-    def _pass_on(self, raw: Raw) -> None:
-        if not self._has_readers:
-            return
         if self._sinks:
             self._write(self.typed(raw).to_json())
         for listener in self._listeners:
@@ -274,6 +238,10 @@ class LiveJournal:
             except Exception:  # as a sink: it must not break the conversation
                 logger.exception("%r gets no more records", listener)
                 self._listeners = tuple(o for o in self._listeners if o is not listener)
+        if self._wake is not None:
+            self._fresh.append(raw)
+            if len(self._fresh) == 1:
+                self._wake()
 
     def _write(self, record: Mapping[str, Any]) -> None:
         for sink in self._sinks:
@@ -294,3 +262,8 @@ class LiveJournal:
         seq, _t, _trigger, _of, after, tokens, *_ = raw
         assert after is not None
         return Snapshot(seq, after.state, self.program.names(after.facts), dict(tokens or {}))
+
+
+def _shifted(raw: Raw, seconds: float) -> Raw:
+    seq, now, *rest = raw
+    return (seq, now + seconds, *rest)

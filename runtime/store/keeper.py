@@ -22,8 +22,8 @@ INTERVAL = 0.02
 """Seconds between two batches. A dying worker may lose this much."""
 
 LOOKS = 25
-"""After this many intervals without an entry the keeper stops polling until the journal wakes it.
-Polling does not slow down a post."""
+"""After this many intervals without an entry the keeper stops polling. Meanwhile no post has to
+start a timer."""
 
 BEAT = 5.0
 """Seconds after which an idle session checks that no other worker has taken it over."""
@@ -206,8 +206,6 @@ class Keeper:
         elif self._idle < LOOKS:
             self._idle += 1
             self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._poll)
-        else:
-            self._journal.rest()
 
     def _beat(self) -> None:
         self._beating = asyncio.get_running_loop().call_later(BEAT, self._beat)
