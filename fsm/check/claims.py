@@ -93,18 +93,13 @@ def notes(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def wrong_waivers(flow: Flow, source: Source) -> Iterator[Finding]:
-    """Waivers of what is not built in, or without a reason."""
-    for name, reason in flow.properties.waived.items():
+    """Waivers of what is neither built in, nor a property of the base's own."""
+    for name in flow.properties.waived:
         path: Place = ("properties", "waived", name)
-        if path in source.removed:
-            continue  # a property of the base's own
-        if name not in _builtin(flow):
+        if path not in source.removed and name not in _builtin(flow):
             message = f"no built-in property {name!r} can be waived"
             remedy = near(name, _builtin(flow))
             yield source.at_key(path, message, remedy, code="waived")
-        elif not reason.strip():
-            message = f"property {name!r} is waived without a reason"
-            yield source.at_key(path, message, "say why", code="waived")
 
 
 def lacking_vocabulary(flow: Flow, source: Source) -> Iterator[Finding]:
