@@ -111,14 +111,15 @@ class LiveJournal:
 
     # -- for a reader that works in batches
 
-    def tap(self, wake: Callable[[], None]) -> None:
+    def tap(self, wake: Callable[[], None] | None) -> None:
         """Collect the current and all future records for `drain`.
 
         Args:
-            wake: Called with the first record after each `drain`.
+            wake: Called with the first record after each `drain`. None: the reader has gone, and
+                nothing is collected.
         """
         self._wake = wake
-        self._fresh = [*(self._entries or ())]
+        self._fresh = [] if wake is None else [*(self._entries or ())]
         self._pass_all_on()
 
     def drain(self) -> list[Raw]:

@@ -268,6 +268,8 @@ class Keeper:
 
     def _fail(self, error: StoreError) -> None:
         self.error = error
+        if self._journal is not None:
+            self._journal.tap(None)
         self._notify()
         self._failed(error)
 

@@ -174,6 +174,18 @@ def test_a_store_that_stays_away_refuses_tools_and_nothing_else(tmp_path: Path) 
     assert reply.start < 22.0, "no reply waits for the store"
 
 
+def test_a_session_that_cannot_be_stored_any_more_keeps_no_records_for_the_store(
+    tmp_path: Path,
+) -> None:
+    """It goes on, for hours perhaps."""
+    guest = Guest(tmp_path)
+    store = AwayStore(guest.path, 3.0, 1e9, StoreError)
+    outcome = (stage := guest.stage(silent().says("thank you", at=8.0), store=store)).run(20.0)
+    assert outcome.heard_saying("With pleasure.") is not None, outcome.timeline()
+    session: Any = stage.session
+    assert not session.turn.journal.waiting
+
+
 def test_a_session_does_not_start_without_its_store(tmp_path: Path) -> None:
     """It waits 5 s, then says so."""
     guest = Guest(tmp_path)
