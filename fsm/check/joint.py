@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-import attrs
-
 from turnfsm.fsm.flow import Flow
 
 from .agenda_parts import Bounds, Deliveries, Parts
@@ -25,35 +23,26 @@ come."""
 _Steps = tuple[tuple[str, int, "tuple[Op, ...]"], ...]
 
 
-@attrs.define
 class Joint:
     """Turn and agenda in a small world.
 
     Attributes:
         came: Each visited situation, with the one before it and the step between them.
-        moves: How many moves were followed.
     """
 
-    flow: Flow
-    bounds: Bounds
-    turn: TurnSide = attrs.field(init=False)
-    parts: Parts = attrs.field(init=False)
-    came: dict[Situation, tuple[Situation, str] | None] = attrs.field(factory=dict, init=False)
-    moves: int = 0
-    _heres: _Numbered[Here] = attrs.field(factory=lambda: _Numbered[Here](), init=False)
-    _deliveries: _Numbered[Deliveries] = attrs.field(
-        factory=lambda: _Numbered[Deliveries](), init=False
-    )
-    _views: _Numbered[View] = attrs.field(factory=lambda: _Numbered[View](), init=False)
-    _view_of: list[int] = attrs.field(factory=list, init=False)
-    _at_once_of: list[int] = attrs.field(factory=list, init=False)
-    _heard_of: list[int] = attrs.field(factory=list, init=False)
-    _after: dict[tuple[int, tuple[Op, ...]], int] = attrs.field(factory=dict, init=False)
-    _steps: dict[tuple[str, int, int], _Steps] = attrs.field(factory=dict, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.turn = TurnSide(self.flow, self.bounds)
-        self.parts = Parts(self.flow.agenda, self.bounds)
+    def __init__(self, flow: Flow, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.turn = TurnSide(flow, bounds)
+        self.parts = Parts(flow.agenda, bounds)
+        self.came: dict[Situation, tuple[Situation, str] | None] = {}
+        self._heres = _Numbered[Here]()
+        self._deliveries = _Numbered[Deliveries]()
+        self._views = _Numbered[View]()
+        self._view_of: list[int] = []
+        self._at_once_of: list[int] = []
+        self._heard_of: list[int] = []
+        self._after: dict[tuple[int, tuple[Op, ...]], int] = {}
+        self._steps: dict[tuple[str, int, int], _Steps] = {}
 
     def here(self, s: Situation) -> Here:
         return self._heres.all[s[0]]
@@ -81,7 +70,6 @@ class Joint:
             yield situation
             deliveries = situation[1]
             for left, steps in self._next(situation):
-                self.moves += len(steps)
                 for text, here, ops in steps:
                     there = here, self._then(deliveries, ops) if ops else deliveries, left
                     if there not in came:
