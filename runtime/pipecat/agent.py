@@ -232,7 +232,6 @@ class PipecatAgent(Host):
         return self.hearing.may_interrupt() or not self.conductor.floor.holds(reply)
 
     def reply(self, instructions: str | None = None) -> Reply:
-        """Request a reply from the model."""
         return self.ask(self.new_reply(instructions=instructions, of=self.context))
 
     def hang_up(self) -> None:
@@ -240,7 +239,6 @@ class PipecatAgent(Host):
         self.tasks.start(self.push(f.EndWorkerFrame()))
 
     async def add_result(self, call: OpenCall) -> None:
-        """Give the result to Pipecat."""
         await self.calls.give(call)
 
     def add_cancelled_output(self, call: str, text: str) -> None:
@@ -248,14 +246,12 @@ class PipecatAgent(Host):
         self.conductor.tools.late_result(Result(call, empty=True))
 
     def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
-        """Publish the agent state."""
         old = self.agent_state
         super().publish(state, heard, at)
         if state != old:
             self.report(AgentStateChanged(old, state))
 
     def report(self, report: Report | AgentStateChanged) -> None:
-        """Notify the application."""
         if self._on_report is not None:
             self._on_report(report)
 
@@ -276,11 +272,9 @@ class PipecatAgent(Host):
 
     @property
     def endpointing(self) -> bool:
-        """Endpointing is running."""
         return self.hearing.endpointing
 
     def take_turn(self, turn: UserTurn) -> None:
-        """Commit a deferred turn."""
         assert isinstance(turn, Turn)
         if not turn.restored:
             self.tasks.start(self._take(turn))

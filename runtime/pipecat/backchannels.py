@@ -94,27 +94,22 @@ class BackchannelMixer(BaseAudioMixer):
 
     @property
     def plays(self) -> bool:
-        """A sound is playing."""
         return bool(self._rest)
 
     async def play(self, sound: Sound) -> None:
-        """Play a sound from now on."""
         self._rest = await create_file_resampler().resample(sound.pcm, sound.rate, self._rate)
 
     def hush(self) -> None:
-        """Stop the sound."""
         self._rest = b""
 
     # -- Pipecat
 
     async def start(self, sample_rate: int) -> None:
-        """The transport has started."""
         self._rate, self.started = sample_rate, True
         if self._inner is not None:
             await self._inner.start(sample_rate)
 
     async def stop(self) -> None:
-        """The transport stops."""
         self.started = False
         if self._inner is not None:
             await self._inner.stop()

@@ -11,7 +11,6 @@ from typing import IO, Any
 
 from pipecat.frames import frames as f
 from pipecat.observers.base_observer import BaseObserver, FramePushed
-from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 
@@ -19,7 +18,7 @@ from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 
 from .failures import failure_of
-from .requests import RUNS, text_of
+from .requests import RUNS, call_status, text_of
 
 __all__ = ["FrameEvents", "FrameRecorder"]
 
@@ -215,9 +214,8 @@ def _to_be_said(frame: f.FunctionCallResultFrame) -> bool:
 def _results(messages: list[Any]) -> Iterator[str]:
     """The calls whose results are among the messages."""
     for message in messages:
-        later = async_tool_messages.parse_message(message)
-        if later is not None:
-            if later.status == "finished":
-                yield later.tool_call_id
-        elif message.get("role") == "tool" and message.get("content") != RUNS:
+        kind, call = call_status(message)
+        if kind == "final":
+            yield call
+        elif not kind and message.get("role") == "tool" and message.get("content") != RUNS:
             yield str(message.get("tool_call_id"))

@@ -53,7 +53,6 @@ class Hearing:
 
     @property
     def speaks(self) -> bool:
-        """The user is speaking."""
         return bool(self._voices)
 
     @property

@@ -100,7 +100,6 @@ class _Observed(Gate):
         self._following = following
 
     async def setup(self, setup: FrameProcessorSetup) -> None:
-        """As `FrameProcessor.setup`."""
         await super().setup(setup)
         self._following.turn.start()
         setup.pipeline_worker.add_observer(FrameEvents(self._following.take))

@@ -63,13 +63,11 @@ class Tap(PausableOutput, BaseAudioFilter):
     # -- Pipecat
 
     async def start(self, sample_rate: int) -> None:
-        """The transport has been set up."""
         self.installed, self._per_second = True, sample_rate * _SAMPLE
         if self._inner is not None:
             await self._inner.start(sample_rate)
 
     async def stop(self) -> None:
-        """The transport is cleaned up."""
         self.release()
         if self._inner is not None:
             await self._inner.stop()
@@ -91,14 +89,12 @@ class Tap(PausableOutput, BaseAudioFilter):
     # -- the port
 
     def pause(self, *, heard: bool) -> None:
-        """Hold back the next chunk."""
         if self._conductor is not None and not self.closed:
             self._closed_at = asyncio.get_running_loop().time()
             super().pause(heard=heard)
             self._notify()
 
     def resume(self, *, heard: bool) -> None:
-        """Pass the chunk on."""
         if self.closed:
             self._waited = self.waited
             super().resume(heard=heard)

@@ -33,7 +33,6 @@ class Names:
         self._count = 0
 
     def of(self, message: Message) -> str:
-        """The message's id."""
         if (named := self._names.get(id(message))) is None:
             self._count += 1
             named = self._names[id(message)] = message, f"{_role(message)}_{self._count}"

@@ -130,7 +130,6 @@ class PipecatSession(PipecatBackchannels):
         self.agent.hang_up()
 
     def start(self) -> None:
-        """The pipeline has started."""
         self._tap.govern(self.conductor)
         self._observers.watch(self.turn, self._timers)
         self.agent.start()
