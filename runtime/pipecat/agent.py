@@ -141,6 +141,7 @@ class PipecatAgent(Host):
         if above:
             self.passage.asked(reply)
         if frame.speculation:
+            self.passage.ends(latest)
             self.speculation.confirmed(reply)
             self.tasks.start(self._discard_unasked(reply))
         if turn is None:
@@ -158,7 +159,7 @@ class PipecatAgent(Host):
         if reply.text is None:
             if reply.instructions is None:
                 self.conductor.speech.response_awaited(reply)
-            if not await self.passage.begins(reply, step):
+            if not await self.passage.begins(reply, step, self.names.latest(reply.of)):
                 await self._send_request(reply, reply.of)
             return
         end, of = StepEnd(step.id), reply.of
@@ -183,7 +184,7 @@ class PipecatAgent(Host):
         if not self.passage.open or (reply := self.requested) is None:
             self.asked(frame)
             return
-        self.passage.ends()
+        self.passage.ends(self.names.latest(reply.of))
         if not reply.over:
             await self._send_request(reply, frame.context)
 
@@ -192,7 +193,7 @@ class PipecatAgent(Host):
         passed."""
         if not self.passage.lacks(end):
             return
-        self.passage.ends()
+        self.passage.ends(self.names.latest(self.context))
         if self._waiting is not None:
             self._waiting.end()
         else:
@@ -280,7 +281,7 @@ class PipecatAgent(Host):
             self.tasks.start(self._take(turn))
         elif self.hearing.commit(turn):
             self.context.add_message({"role": "user", "content": turn.new_transcript})
-            self.asked(f.LLMContextFrame(self.context))
+            self.asked(f.LLMContextFrame(self.context), above=True)
 
     # -- the step that holds the floor
 

@@ -32,8 +32,8 @@ class SaidBefore(f.DataFrame):
 
 
 class Passage:
-    """The request that passes the processors, if any. Each turn passes them once: Pipecat requests
-    the answer to a tool's result from behind them.
+    """The request that passes the processors, if any. Each message of the user passes them once:
+    Pipecat requests the answer to a tool's result from behind them.
 
     Args:
         push: Pushes a frame to the first of them.
@@ -48,14 +48,19 @@ class Passage:
         self._push, self._requested = push, requested
         self._asked: WeakSet[Reply] = WeakSet()
         self._step: Step | None = None
+        self._passed: str | None = None  # the user's latest message that has passed
 
     def asked(self, reply: Reply) -> None:
         """The reply was requested from before the processors."""
         self._asked.add(reply)
 
-    async def begins(self, reply: Reply, step: Step) -> bool:
-        """The reply has the floor. Returns whether its request passes the processors now."""
-        if reply not in self._asked:
+    async def begins(self, reply: Reply, step: Step, message: str | None) -> bool:
+        """The reply has the floor. Returns whether its request passes the processors now.
+
+        Args:
+            message: The id of the user's latest message.
+        """
+        if reply not in self._asked and message in (None, self._passed):
             return False
         self._asked.discard(reply)
         self._step = step
@@ -72,6 +77,6 @@ class Passage:
         """Whether the request has not passed before its end."""
         return self.open and self._step is not None and self._step.id == end.step
 
-    def ends(self) -> None:
-        """The request has passed, or will not come."""
-        self._step = None
+    def ends(self, message: str | None) -> None:
+        """The request has passed, or will not come. The argument is as in `begins`."""
+        self._step, self._passed = None, message

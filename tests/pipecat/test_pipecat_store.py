@@ -1,5 +1,6 @@
 """A governed conversation is kept in a store, and another worker goes on with it."""
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pathlib import Path
 
 from pipecat.frames import frames as f
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat_stage import Stage, moments
 
 from turnfsm import TurnfsmError
@@ -230,3 +232,43 @@ def test_a_call_of_a_renamed_tool_is_a_call_of_the_new_one(tmp_path: Path) -> No
     assert names == ["book_table", "book_table"]
     assert stage.effects == []
     assert stage.heard == BOOKED
+
+
+class Facts(FrameProcessor):
+    """Finds a fact for the user's latest message, before the model is asked."""
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, f.LLMContextFrame):
+            await asyncio.sleep(1.0)
+            frame.context.add_message({"role": "developer", "content": "The fact: Mill Road."})
+        await self.push_frame(frame, direction)
+
+
+def test_a_turn_that_the_next_worker_answers_passes_the_processors_before_the_model(
+    tmp_path: Path,
+) -> None:
+    """Whenever the first one was killed, also while its processor searched."""
+
+    def model(messages: Messages) -> Says:
+        return Says("In Mill Road." if shows(messages, "The fact") else "I do not know.")
+
+    def stage_of(store: SqliteStore) -> Stage:
+        def around(parts: list[FrameProcessor]) -> list[FrameProcessor]:
+            return [*parts[:2], Facts(), *parts[2:]]
+
+        return Stage(model, around=around, store=store, session_id="room-1")
+
+    async def asks(stage: Stage) -> None:
+        await stage.says("where")
+
+    store = Recording(tmp_path / "calls.db")
+    store.stage = stage_of(store)
+    store.stage.play(asks, seconds=8.0)
+    heard: list[str] = []
+    records: tuple[str, ...] = ()
+    for place, (more, _) in enumerate(store.written):
+        records += more
+        stage = stage_of(Left(tmp_path / f"{place}.db", records))
+        heard.append(stage.play(_waits, seconds=12.0).heard)
+    assert set(heard) == {"", "In Mill Road."}
