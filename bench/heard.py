@@ -86,7 +86,7 @@ class Heard:
     async def _utterance(self, pcm: PCM, start: float, end: float, delay: float) -> Utterance:
         begin, spoken = start - _MIN_SPEECH, end - MIN_SILENCE
         first, interims, growing = max(0.0, start - _BEFORE), [], Interims(self._stt)
-        for at in np.arange(start, spoken, _FRAME / RATE):
+        for at in np.arange(start, end, _FRAME / RATE):
             speech = _part(pcm, first, at)
             if growing.due(len(speech)) and (text := await growing.heard(speech, RATE)):
                 interims.append((at + delay - begin, text))
