@@ -10,6 +10,7 @@ from flow_text import parsed
 
 from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.confirm import Confirm
 from turnfsm.fsm.flow import Transition
 
 HEAD = "flow: bank\nextends: turn\n"
@@ -142,3 +143,9 @@ def test_a_call_that_runs_at_once_breaks_the_proof_of_a_call() -> None:
     states = {**flow.states, "called": attrs.evolve(called, on=on)}
     report = check_flow(attrs.evolve(flow, states=states))
     assert "no_tool_runs_before_the_yes" in {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize("words", ["mhm", "Uh-huh.", "mm-hm, thank you"])
+def test_a_sign_of_listening_is_no_yes_unless_the_section_says_so(words: str) -> None:
+    assert not Confirm(("Shall I?",)).agrees(words)
+    assert Confirm(("Shall I?",), yes=("mhm", "uh-huh", "mm-hm")).agrees(words)
