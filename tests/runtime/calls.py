@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 from flow_text import parsed
 
 from turnfsm.fsm import Flow
@@ -82,8 +83,8 @@ states:
 
 
 def flow_of(text: str = FLOW) -> Flow:
-    """The flow of a YAML text."""
-    return parsed(text)
+    """The flow of a YAML text, another object each time."""
+    return attrs.evolve(parsed(text))
 
 
 class Host:
