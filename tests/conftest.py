@@ -11,10 +11,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
 pytest_plugins = ["turnfsm.testing.plugin"]
+
+settings.register_profile("turnfsm", deadline=None)  # a busy machine is no failure
+settings.load_profile("turnfsm")
 
 if "TURNFSM_PROOFS" not in os.environ:  # what was proved before does not count; workers share it
     os.environ["TURNFSM_PROOFS"] = tempfile.mkdtemp(prefix="turnfsm-proofs-")

@@ -10,7 +10,6 @@ from turnfsm.fsm import Flow, load_flow, parse_flow, shipped_flows
 
 QUICK = settings(
     max_examples=25,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -12,7 +12,6 @@ from turnfsm.fsm.diagnostics import render_findings
 
 FUZZ = settings(
     max_examples=50,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -482,7 +482,6 @@ class Naive:
 
 @settings(
     max_examples=80,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -20,7 +20,6 @@ from turnfsm.runtime.cli import main
 
 MANY = settings(
     max_examples=40,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

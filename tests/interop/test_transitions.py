@@ -22,7 +22,6 @@ from turnfsm.fsm.interop.machine_out import FlowModel, to_transitions, transitio
 
 MANY = settings(
     max_examples=15,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

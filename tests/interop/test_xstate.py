@@ -223,7 +223,7 @@ def test_random_flows_agree_with_xstate(node: Path) -> None:
     found: list[tuple[Flow, list[list[Post]]]] = []
 
     @settings(
-        max_examples=60, deadline=None, derandomize=True, database=None,
+        max_examples=60, derandomize=True, database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )  # fmt: skip
     @given(flows(properties=False))

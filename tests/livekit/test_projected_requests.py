@@ -51,7 +51,7 @@ def test_every_provider_gets_the_items_in_their_order() -> None:
         assert _problems(talk) == [], talk
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(MOVES), st.integers(0, 5)), max_size=40))
 def test_every_provider_gets_a_long_conversation_in_its_order(
     moves: list[tuple[object, int]],

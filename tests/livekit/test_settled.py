@@ -87,7 +87,7 @@ def _request(
 _OF_CALLS = (llm.FunctionCall, llm.FunctionCallOutput)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(SHAPES, max_size=30),
     st.lists(st.integers(0, 4), max_size=3),

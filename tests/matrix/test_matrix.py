@@ -60,7 +60,7 @@ def test_the_table_of_a_shipped_flow_is_true(name: str) -> None:
 
 
 @settings(
-    max_examples=20, deadline=None, derandomize=True, database=None,
+    max_examples=20, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 @given(flows(properties=False))

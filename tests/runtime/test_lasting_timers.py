@@ -112,7 +112,7 @@ def test_it_is_still_due_in_the_next_state() -> None:
     assert turn.state == "working"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

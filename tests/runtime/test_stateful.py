@@ -97,7 +97,7 @@ class PumpAgainstMachine(RuleBasedStateMachine):
 
 
 TestPumpAgainstMachine = PumpAgainstMachine.TestCase
-TestPumpAgainstMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestPumpAgainstMachine.settings = settings(max_examples=40, stateful_step_count=20)
 
 
 def test_a_program_remembers_only_so_much(monkeypatch: Any) -> None:

@@ -54,7 +54,6 @@ SETTINGS = settings(
     report_multiple_bugs=False,
     stateful_step_count=40 if EXAMPLES else 20,
     derandomize=not EXAMPLES,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

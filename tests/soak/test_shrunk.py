@@ -12,7 +12,6 @@ from turnfsm.runtime.testing.livekit import ScriptedUser
 
 QUICK = settings(
     max_examples=8,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
