@@ -221,6 +221,14 @@ MENDED = {
         switches=frozenset({"barge_in", "hold"}),
         keys=Keys(hold=8.0),
     ),
+    "the user asks for a hold before they are asked whether a tool may run": Script(
+        "",
+        (attrs.evolve(ASKED, answer=10, ttft=1.5), Sound(2.4, 0.9, 3, phrase="bear with me")),
+        WORKS,
+        obeys="never",
+        switches=frozenset({"barge_in", "hold", "confirm"}),
+        keys=Keys(hold=8.0, confirm=frozenset({1})),
+    ),
 }
 
 

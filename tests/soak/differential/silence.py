@@ -198,7 +198,9 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
     last = script.end if until is None else until
     if any(sound.at <= at <= last for at in _stops(played)):
         return True
-    empty = any(script.jobs[job].ends == "nothing" for job in sound.calls)
+    ran = {run.job for run in played.runs if run.asked == number}
+    ended = script.keys.confirm - ran  # a hold ends them
+    empty = any(script.jobs[job].ends == "nothing" or job in ended for job in sound.calls)
     if said_yes(played, number) or (empty and any(sound.at < at < last for at, _ in holds(played))):
         return True  # after a hold nothing is left to be said of a call without a result
     if any(said in replies_to(played, number) for said in _broken(played)):
