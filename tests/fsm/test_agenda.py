@@ -77,16 +77,6 @@ def test_a_result_is_delivered_when_the_reply_that_was_to_deliver_it_was_heard()
     assert states(fold(*made, ReplyHeard("r"))) == {}
 
 
-def test_a_result_of_which_a_part_was_heard_waits_for_what_the_interruption_turns_out_to_be() -> (
-    None
-):
-    """A model may have begun with something else."""
-    made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
-    over = *made, ReplyHeard("r", whole=False), ReplyEnded("r", "user")
-    assert states(fold(*over, NoiseEnded())) == {"c": "open"}
-    assert states(fold(*over, AnswerDue("v"))) == {"c": "with_next", "v": "open"}
-
-
 def test_what_the_reply_has_heard_before_its_request_settles_nothing() -> None:
     """A preamble is no delivery."""
     made = *ASKED, CallMade("c", "r"), ReplyHeard("r"), ResultReady("c")
