@@ -104,7 +104,7 @@ class Agenda:
             return False
         return any(o.kind == "utterance" or o.made_by == reply for o in self.claimed_by(reply))
 
-    def superseded(self, reply: str) -> bool:
+    def outdated(self, reply: str) -> bool:
         """This answer was not heard yet, and a result has arrived that its request lacks, so a new
         request could deliver both. True at most once for an utterance."""
         live = self.reply(reply)

@@ -128,7 +128,7 @@ class World:
         yield f"the application interrupts reply {r}", self._over(s, r, "application")
         yield f"the agent of reply {r} is left", self._over(s, r, "agent_left")
         yield f"a limit ends reply {r}", self._over(s, r, "limit")
-        if s.deliveries.agenda.superseded(f"r{r}"):
+        if s.deliveries.agenda.outdated(f"r{r}"):
             yield f"a result supersedes reply {r}", self._over(s, r, "result")
         if phase in ("sent", "plays"):
             yield f"reply {r} fails", self._over(s, r, "failure")

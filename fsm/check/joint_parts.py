@@ -55,7 +55,7 @@ class View(NamedTuple):
         open: An obligation starts a reply when the floor is free.
         runs: Each running call, and the live reply that waits for it; -1 if none does.
         partial: Calls of one step have ended, and others have not.
-        superseded: The replies that a result has superseded.
+        outdated: The replies whose requests lack a result that has come.
         calling: The replies whose model may make calls.
         going_on: The replies that can continue because all their calls have ended.
     """
@@ -67,7 +67,7 @@ class View(NamedTuple):
     open: bool = False
     runs: tuple[tuple[int, int], ...] = ()
     partial: bool = False
-    superseded: frozenset[int] = frozenset()
+    outdated: frozenset[int] = frozenset()
     calling: frozenset[int] = frozenset()
     going_on: frozenset[int] = frozenset()
 
@@ -124,7 +124,7 @@ def view_of(parts: Parts, s: Deliveries) -> View:
         bool(s.agenda.open),
         tuple(runs),
         bool(makers & ended),
-        frozenset(r for r in live if s.agenda.superseded(f"r{r}")),
+        frozenset(r for r in live if s.agenda.outdated(f"r{r}")),
         frozenset(r for r in live if replies[r].phase == "sent" and 0 in replies[r].answers),
         frozenset(r for r in live if parts.may_go_on(s, r)),
     )

@@ -124,7 +124,7 @@ class TurnSide:
     def _requests(self, here: Here, view: View) -> Iterator[tuple[str, Iterator[Step]]]:
         """The host's pending requests to the flow."""
         asked = self.host.asked
-        if here.floor in view.superseded and here.ended_by is None:
+        if here.floor in view.outdated and here.ended_by is None:
             text = f"a result has come that reply {here.floor} does not have"
             yield "newer_result", asked(text, here, view, "newer_result")
         if here.deferred:

@@ -272,7 +272,7 @@ class Conductor:
 
     def _waits(self) -> bool:
         host = self.host
-        waits = host.wants_reply or self.turns.deferred is not None or host.superseded
+        waits = host.wants_reply or self.turns.deferred is not None or host.outdated
         asks = host.confirming.due or host.confirming.settled
         due = self.turn.has_due or self.outages.has_due
         return self.commits.speculation_waits or waits or asks or due
@@ -284,7 +284,7 @@ class Conductor:
             return  # offered again after the handoff
         self.commits.speculate_again()
         step, ask = self.floor.step, self.turn.ask
-        if step is not None and self.host.superseded and ask("newer_result", step.id):
+        if step is not None and self.host.outdated and ask("newer_result", step.id):
             core.post("newer_result", step.id, source="programmatic")
         if self.turns.deferred is not None and ask("deferred_turn") and ask("turn_committed"):
             core.post("deferred_turn")

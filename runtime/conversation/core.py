@@ -79,8 +79,14 @@ class Core:
         return self.turn.post(trigger, of, **data)
 
     def offer(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict | None:
-        """Post a trigger that only some flows have. None if this flow lacks it, or does not take it
-        now, as an ordinary turn is no request to wait."""
+        """Post a trigger that only some flows have.
+
+        A request that the flow would refuse is not posted: nobody has asked for it, so the journal
+        shows no refusal.
+
+        Returns:
+            The verdict; None if nothing was posted.
+        """
         triggers = self.turn.flow.triggers
         if trigger not in triggers:
             return None

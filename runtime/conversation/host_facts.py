@@ -80,11 +80,11 @@ class HostFacts:
         return pending or bool(self._core.log.agenda.open)
 
     @property
-    def superseded(self) -> bool:
+    def outdated(self) -> bool:
         """The step that has the floor answers an utterance, and a result has arrived that its
         request lacks."""
         step = self._core.floor.step
-        return step is not None and self._core.log.agenda.superseded(step.speech.id)
+        return step is not None and self._core.log.agenda.outdated(step.speech.id)
 
     @contextmanager
     def about(self, text: str, *, empty_transcript: bool = False) -> Iterator[None]:

@@ -13,7 +13,7 @@ __all__ = ["VERDICTS"]
 
 SECOND = "and what about Paris please"
 COMMITTED = 7.0  # the second turn ends at 6.5 s, and an end of turn takes 0.5 s of silence
-OWED, ANSWER = "It rains in Rome.", "Paris is sunny."
+RESULT, ANSWER = "It rains in Rome.", "Paris is sunny."
 
 NOTICE, NEXT = "Your call is important to us.", "What can I do for you?"
 STORY = "Once upon a time there was a king who had three daughters and no sons."
@@ -51,7 +51,7 @@ def _s1b(outcome: Outcome) -> list[str]:
             f"the user's turn ends at 6.50 s and is answered at {answer.start:.2f} s: "
             f"{answer.start - 6.5:.1f} s of silence"
         )
-    if outcome.heard_saying(OWED) is None:
+    if outcome.heard_saying(RESULT) is None:
         problems.append("the tool's result is never spoken")
     return problems + logs_no_error(outcome)
 
