@@ -26,7 +26,6 @@ from bench.engines import Host
 from bench.frame import Frame, table
 from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.journal import Redactor
-from turnfsm.runtime.store.committer import Committer
 from turnfsm.runtime.store.keeper import Keeper
 from turnfsm.store import Store, open_store
 
@@ -60,9 +59,8 @@ async def turns(count: int, store: Store | None) -> Cost:
     runtime = TurnRuntime(FLOW, Host())
     runtime.start()
     keeper = None
-    committer = Committer(store) if store is not None else None
-    if committer is not None:
-        keeper = Keeper(committer, f"bench-{uuid.uuid4()}", Redactor(None), print)
+    if store is not None:
+        keeper = Keeper(store, f"bench-{uuid.uuid4()}", Redactor(None), print)
         await keeper.acquire(5.0)
         keeper.begin(runtime.journal, [runtime.journal.header().to_json()], tuple)
         await keeper.durable(5.0)
@@ -81,9 +79,8 @@ async def turns(count: int, store: Store | None) -> Cost:
         if keeper is not None:
             await keeper.durable(5.0)
         wait.append(time.perf_counter() - began)
-    if keeper is not None and committer is not None:
+    if keeper is not None:
         await keeper.aclose(5.0)
-        await committer.aclose()
     runtime.close()
     return Cost(tuple(sorted(post)), tuple(sorted(wait)))
 

@@ -1,18 +1,21 @@
-"""Writes one session's journal in batches, and immediately if somebody waits for it."""
+"""Writes one session's journal in batches, and immediately if somebody waits for it.
+
+The store is called in a thread of its own, so that the event loop never waits for it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import attrs
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import chain, repeat
+from typing import Any, TypeVar
 
 from turnfsm.runtime.journal import LiveJournal, Raw, Redactor, as_line
 
-from .committer import Committer
-from .protocol import Acquired, Batch, Check, StoreError, StoreUnavailable
+from .protocol import Acquired, Batch, Check, Store, StoreError, StoreUnavailable
 
 __all__ = ["Keeper"]
 
@@ -31,40 +34,16 @@ BEAT = 5.0
 PAUSES = (0.05, 0.1, 0.2, 0.5)
 """Seconds between attempts to reach a store that does not answer; the last one is repeated."""
 
-Records = Callable[[], Sequence[Mapping[str, Any]]]
+Records = Iterable[Mapping[str, Any]]
 
-
-@attrs.define(eq=False)
-class _Portion:
-    """One portion to write. The committer's thread serialises it."""
-
-    session: str
-    epoch: int
-    first: int
-    durable: bool
-    raws: Sequence[Raw]
-    more: Sequence[Mapping[str, Any]]
-    journal: LiveJournal
-    redact: Redactor
-    _made: Batch | None = None
-
-    def __len__(self) -> int:
-        return len(self.raws) + len(self.more)
-
-    def batch(self) -> Batch:
-        """The records as text."""
-        if self._made is None:
-            records = [*self.more, *(self.journal.record_of(raw) for raw in self.raws)]
-            lines = tuple(as_line(self.redact(record)).rstrip("\n") for record in records)
-            self._made = Batch(self.session, self.epoch, self.first, lines, self.durable)
-        return self._made
+T = TypeVar("T")
 
 
 class Keeper:
     """Writes a running session: the journal, and what `gather` returns.
 
     Args:
-        committer: Does the writing.
+        store: The store. It must not be called from elsewhere.
         session: The id of the session.
         redact: Removes what must not be stored.
         failed: Called once if the session may not write any more: another worker has taken it over,
@@ -73,7 +52,7 @@ class Keeper:
 
     def __init__(
         self,
-        committer: Committer,
+        store: Store,
         session: str,
         redact: Redactor,
         failed: Callable[[StoreError], None],
@@ -81,11 +60,12 @@ class Keeper:
         self.session = session
         self.epoch = 0
         self.error: StoreError | None = None
-        self._committer = committer
+        self._store = store
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="turnfsm-store")
         self._redact = redact
         self._failed = failed
         self._journal: LiveJournal | None = None
-        self._gather: Records = tuple
+        self._gather: Callable[[], Records] = tuple
         self._first = 1
         self._requested = self._completed = 0
         self._changed = asyncio.Event()
@@ -95,7 +75,7 @@ class Keeper:
         self._beating: asyncio.TimerHandle | None = None
         self._look = False
         self._idle = 0
-        self._start: Sequence[Mapping[str, Any]] = ()
+        self._start: Records = ()
         self._closed = False
 
     async def acquire(self, limit: float, check: Check | None = None) -> Acquired:
@@ -110,25 +90,20 @@ class Keeper:
             StoreError: The store cannot be used, or `check` has raised it.
         """
         loop = asyncio.get_running_loop()
-        end, attempt = loop.time() + limit, 0
-        while True:
-            try:
-                acquired = await self._committer.acquire(self.session, check)
-            except StoreUnavailable as exc:
-                if loop.time() >= end:
-                    raise StoreUnavailable(
-                        f"{exc}; the session {self.session!r} cannot begin: start the store, or "
-                        "leave store= out to go on without one"
-                    ) from None
-                await asyncio.sleep(_pause(attempt))
-                attempt += 1
-            else:
-                self.epoch = acquired.epoch
-                return acquired
+        end = loop.time() + limit
 
-    def begin(
-        self, journal: LiveJournal, start: Sequence[Mapping[str, Any]], gather: Records
-    ) -> None:
+        def away(exc: StoreUnavailable) -> None:
+            if loop.time() >= end:
+                raise StoreUnavailable(
+                    f"{exc}; the session {self.session!r} cannot begin: start the store, or "
+                    "leave store= out to go on without one"
+                )
+
+        acquired = await self._call(partial(self._store.acquire, self.session, check), away)
+        self.epoch = acquired.epoch
+        return acquired
+
+    def begin(self, journal: LiveJournal, start: Records, gather: Callable[[], Records]) -> None:
         """Write from now on.
 
         Args:
@@ -175,7 +150,7 @@ class Keeper:
         self._write_now()
 
     async def aclose(self, limit: float) -> None:
-        """Write the rest, with a timeout in seconds, and end."""
+        """Write the rest, with a timeout in seconds, and close the store."""
         try:
             if self._journal is not None and self.error is None:
                 await self.durable(limit)
@@ -190,6 +165,8 @@ class Keeper:
             if self._writing is not None:
                 self._writing.cancel()
                 await asyncio.wait({self._writing})
+            await self._in_thread(self._store.close)
+            self._thread.shutdown(wait=False)
 
     # -- inside
 
@@ -219,14 +196,21 @@ class Keeper:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
     async def _write(self) -> None:
+        assert self._journal is not None
         try:
             while True:
                 requested, look = self._requested, self._look
-                portion = self._next_portion(durable=requested > self._completed)
-                if not (len(portion) or look or portion.durable):
+                more, raws = [*self._start, *self._gather()], self._journal.drain()
+                self._start = ()
+                durable = requested > self._completed
+                if not (more or raws or look or durable):
                     break
                 self._look = False
-                await self._send(portion)
+                await self._call(partial(self._append, more, raws, durable), self._not_answered)
+                if self._away is not None:
+                    logger.warning("session %r: the store answers again", self.session)
+                self._away = None
+                self._first += len(more) + len(raws)
                 self._completed = requested
                 self._notify()
         except StoreError as exc:
@@ -236,35 +220,43 @@ class Keeper:
             if self.error is None:
                 self._wake()
 
-    def _next_portion(self, *, durable: bool) -> _Portion:
+    def _append(
+        self, more: Sequence[Mapping[str, Any]], raws: Iterable[Raw], durable: bool
+    ) -> None:
+        """Write records. Called in the thread of the store."""
         assert self._journal is not None
-        more = [*self._start, *self._gather()]
-        self._start = []
-        raws = self._journal.drain()
-        return _Portion(
-            self.session, self.epoch, self._first, durable, raws, more, self._journal, self._redact
-        )
+        try:
+            records = (*more, *map(self._journal.record_of, raws))
+            lines = tuple(as_line(self._redact(record)).rstrip("\n") for record in records)
+            batch = Batch(self.session, self.epoch, self._first, lines, durable)
+            [taken] = self._store.append([batch])
+        except StoreError:
+            raise
+        except Exception as exc:  # an error of a user's own store: retried, so nothing is lost
+            raise StoreUnavailable(f"{type(exc).__name__}: {exc}") from exc
+        if taken is not None:
+            raise taken
 
-    async def _send(self, portion: _Portion) -> None:
-        attempt = 0
-        while True:
+    def _not_answered(self, exc: StoreUnavailable) -> None:
+        if self._away is None:
+            logger.warning(
+                "session %r: %s; the conversation goes on, and what happens is written "
+                "when the store answers again", self.session, exc,
+            )  # fmt: skip
+        self._away = exc
+
+    async def _call(self, work: Callable[[], T], away: Callable[[StoreUnavailable], None]) -> T:
+        """Call the store until it answers; `away` is called each time that it does not."""
+        for pause in chain(PAUSES, repeat(PAUSES[-1])):
             try:
-                await self._committer.append(portion)
+                return await self._in_thread(work)
             except StoreUnavailable as exc:
-                if self._away is None:
-                    logger.warning(
-                        "session %r: %s; the conversation goes on, and what happens is written "
-                        "when the store answers again", self.session, exc,
-                    )  # fmt: skip
-                self._away = exc
-                await asyncio.sleep(_pause(attempt))
-                attempt += 1
-            else:
-                if self._away is not None:
-                    logger.warning("session %r: the store answers again", self.session)
-                self._away = None
-                self._first += len(portion)
-                return
+                away(exc)
+            await asyncio.sleep(pause)
+        raise AssertionError("the pauses do not end")
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _fail(self, error: StoreError) -> None:
         self.error = error
@@ -276,7 +268,3 @@ class Keeper:
     def _notify(self) -> None:
         self._changed.set()
         self._changed.clear()
-
-
-def _pause(attempt: int) -> float:
-    return PAUSES[min(attempt, len(PAUSES) - 1)]

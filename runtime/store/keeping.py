@@ -15,10 +15,9 @@ from turnfsm.runtime.journal import LiveJournal, Redactor
 from turnfsm.runtime.log import rules_of
 
 from .address import open_store
-from .committer import Committer
 from .keeper import Keeper
 from .past import KEPT, Past, read_past
-from .protocol import Acquired, SessionTaken, Store, StoreError, StoreUnavailable
+from .protocol import Acquired, SessionTaken, Store, StoreError
 
 __all__ = ["Keeping"]
 
@@ -67,10 +66,8 @@ class Keeping:
             )
         self.session_id = session_id
         self._taken = taken
-        self._own = not isinstance(store, str | Path)
         self._store = open_store(store)
         self._redact = Redactor(getattr(self._store, "redact", None))
-        self._committer: Committer | None = None
         self._keeper: Keeper | None = None
         self._unstored_end = False
         self._past: Past | None = None
@@ -117,8 +114,7 @@ class Keeping:
             )
         _in_use[key] = self
         self._flow = StoredFlow.of(flow, rules_of(flow))
-        self._committer = Committer(self._store)
-        self._keeper = Keeper(self._committer, self.session_id, self._redact, self._failed)
+        self._keeper = Keeper(self._store, self.session_id, self._redact, self._failed)
 
         def read(acquired: Acquired) -> None:
             self._past = read_past(acquired, flow, calls)
@@ -126,7 +122,7 @@ class Keeping:
         try:
             await self._keeper.acquire(START_LIMIT, read)
         except BaseException:
-            await self._let_go()
+            await self.aclose()
             raise
         return self._past
 
@@ -142,13 +138,15 @@ class Keeping:
         assert self._keeper is not None
         header = self._redact(journal.header().to_json())
         flow = {KEPT: "flow", "data": self._flow.to_json()}
-        self._keeper.begin(journal, [header, flow], lambda: list(gather()))
+        self._keeper.begin(journal, [header, flow], gather)
 
     async def aclose(self) -> None:
         """The session has closed."""
         if self._keeper is not None:
-            await self._keeper.aclose(CLOSE_LIMIT)
-            await self._let_go()
+            try:
+                await self._keeper.aclose(CLOSE_LIMIT)
+            finally:
+                self._keeper, self._unstored_end = None, False
 
     def transcript_received(self) -> None:
         """Store a transcript that is in no turn yet."""
@@ -187,18 +185,10 @@ class Keeping:
         try:
             self._unstored_end = False
             await self._keeper.durable(REPLY_LIMIT)
-        except StoreUnavailable:
-            pass  # the keeper has logged it
         except StoreError:
-            pass  # the session is closing, or was notified
+            pass  # the keeper has logged it, or the session is closing
 
     # -- inside
-
-    async def _let_go(self) -> None:
-        committer, self._committer, self._keeper = self._committer, None, None
-        self._unstored_end = False
-        if committer is not None:
-            await committer.aclose()
 
     def _failed(self, error: StoreError) -> None:
         if isinstance(error, SessionTaken):
