@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 from livekit.agents import AgentSession, function_tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 __all__ = ["SESSIONS", "caller", "sides"]

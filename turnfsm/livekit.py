@@ -18,25 +18,17 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from turnfsm.runtime.livekit import (
-    SUPPORTED,
-    CutOffCall,
-    EventRecorder,
-    NotMade,
-    SpeechInterrupted,
-    Telemetry,
-    Transcript,
-    TurnContext,
-    TurnSession,
-    UnsupportedLiveKit,
-    classifier,
-    host_fact,
-    on_interruption,
-    once,
-    recover_with,
-    rollout,
-    turn_action,
-)
+from turnfsm.runtime.conversation.classifying import Transcript, classifier
+from turnfsm.runtime.conversation.custom import host_fact, turn_action
+from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
+from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
+from turnfsm.runtime.livekit.errors import SpeechInterrupted
+from turnfsm.runtime.livekit.event_recorder import EventRecorder
+from turnfsm.runtime.livekit.overrides import TurnContext
+from turnfsm.runtime.livekit.rollout import rollout
+from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.livekit_contract import SUPPORTED, UnsupportedLiveKit
+from turnfsm.runtime.observe.telemetry import Telemetry
 from turnfsm.runtime.view.live import LiveView
 
 __all__ = [

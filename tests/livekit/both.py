@@ -10,7 +10,7 @@ from livekit.agents import Agent, AgentSession
 from scripted_tool import tool
 
 from turnfsm.fsm import parse_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

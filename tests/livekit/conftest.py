@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from livekit.agents import AgentSession
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 
 
 @pytest.fixture(params=[AgentSession, TurnSession], ids=["stock", "turn"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from livekit.agents import Agent
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     ScriptedLLM,
     ScriptedRealtime,

@@ -62,7 +62,7 @@ def play() -> dict[str, Any]:
     from livekit.agents import Agent, function_tool
 
     from turnfsm.fsm.journal import replay
-    from turnfsm.runtime.livekit import TurnSession
+    from turnfsm.livekit import TurnSession
     from turnfsm.runtime.testing.livekit import (
         Call,
         Reply,
@@ -105,7 +105,7 @@ def play() -> dict[str, Any]:
 def start_with_realtime() -> str:
     """What a session says that is started with a realtime model."""
     from turnfsm.fsm.errors import TurnfsmError
-    from turnfsm.runtime.livekit import TurnSession
+    from turnfsm.livekit import TurnSession
     from turnfsm.runtime.testing.livekit import (
         ScriptedLLM,
         ScriptedRealtime,

@@ -30,8 +30,8 @@ import test_turns
 import test_waits
 from governed import GOVERNED
 
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.compare.livekit import HOST
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides import governed_model
 from turnfsm.runtime.livekit_contract import contract
 

@@ -19,7 +19,7 @@ from livekit.agents.inference.interruption import (
 )
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides.overlap import VERDICTS
 from turnfsm.runtime.testing.livekit import (
     Outcome,

@@ -9,7 +9,7 @@ from livekit.agents import Agent, RunContext, function_tool
 from realtime_stage import realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

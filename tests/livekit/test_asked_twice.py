@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 

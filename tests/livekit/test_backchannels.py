@@ -13,8 +13,8 @@ from outcomes import run
 from scripted_tool import tool
 
 from turnfsm.fsm import Flow, HostError, load_flow
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.conversation.governing import govern
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

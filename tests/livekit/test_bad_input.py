@@ -15,9 +15,9 @@ from livekit.agents import Agent
 
 import turnfsm.runtime.livekit
 from turnfsm.fsm import HostError, TurnfsmError, load_flow
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.conversation.vocabulary import FACTS, OPTIONAL_TRIGGERS, TRIGGERS
 from turnfsm.runtime.journal import JsonlSink
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.clock import VirtualClock
 from turnfsm.runtime.testing.livekit import ScriptedLLM, Stage
 

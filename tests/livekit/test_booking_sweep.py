@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
 
-from turnfsm.runtime.livekit import TurnContext, TurnSession
+from turnfsm.livekit import TurnContext, TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

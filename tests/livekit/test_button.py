@@ -12,7 +12,7 @@ from livekit import rtc
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.livekit.remote import REFUSED, RemoteTriggers
 from turnfsm.runtime.testing.livekit import (
     Outcome,

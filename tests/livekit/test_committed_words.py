@@ -9,7 +9,7 @@ import pytest
 from livekit.agents import Agent
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 FIRST = "It is warm today, and it stays like that."

@@ -12,11 +12,11 @@ import pytest
 from attrs import evolve
 from livekit.agents import AgentSession
 
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import as_markdown, livekit
 from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.compare.scenario import Compared, Side
-from turnfsm.runtime.livekit import TurnSession
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
 

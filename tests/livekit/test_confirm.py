@@ -15,7 +15,7 @@ from outcomes import heard as said
 from outcomes import run
 
 from turnfsm.fsm import Flow, FlowError, HostError
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -19,7 +19,8 @@ from livekit.agents.voice.run_result import RunResult
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 import turnfsm.runtime.livekit
-from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, stock
+from turnfsm.livekit import SUPPORTED, UnsupportedLiveKit
+from turnfsm.runtime.livekit import stock
 from turnfsm.runtime.livekit_contract import FEATURES, ORDERS, PRIVATE_NAMES, contract
 from turnfsm.runtime.livekit_contract.names import PrivateName
 

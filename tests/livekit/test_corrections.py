@@ -13,7 +13,7 @@ from livekit.agents import function_tool, llm
 
 from turnfsm.fsm import Flow, FlowError
 from turnfsm.fsm.metrics.why import explain
-from turnfsm.runtime.livekit import TurnContext, TurnSession
+from turnfsm.livekit import TurnContext, TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -10,7 +10,7 @@ import pytest
 from livekit.agents import Agent, AgentTask, function_tool, mock_tools
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 from turnfsm.runtime.testing.livekit.tasks import complete
 

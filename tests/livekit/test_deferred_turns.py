@@ -9,7 +9,7 @@ import pytest
 from both import hearing_session
 from livekit.agents import Agent
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 NOTICE = "This call is recorded for quality and for training purposes."

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"

@@ -10,7 +10,7 @@ import pytest
 from livekit.agents import Agent, AgentSession, function_tool, llm
 
 from turnfsm.fsm import load_flow, parse_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -8,7 +8,7 @@ import pytest
 from both import hearing_session
 from livekit.agents import Agent, AgentSession
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     ScriptedLLM,

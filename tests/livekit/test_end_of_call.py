@@ -10,7 +10,7 @@ from livekit.agents import AgentSession, RunContext, function_tool
 from livekit.agents.voice.events import CloseReason
 from realtime_stage import Says
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -11,7 +11,7 @@ from both import Session, listening
 from livekit.agents import AgentSession, RunContext, ToolError, function_tool, llm
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

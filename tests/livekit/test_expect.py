@@ -13,7 +13,7 @@ from pydantic import Field
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

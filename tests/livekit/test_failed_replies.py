@@ -8,7 +8,7 @@ import pytest
 from livekit.agents import APIConnectionError
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 BOOKED = "Your table is booked."

@@ -15,7 +15,7 @@ from livekit.agents import Agent, function_tool
 from outcomes import run
 
 from turnfsm.fsm import Flow, HostError, load_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -17,7 +17,7 @@ from scripted_tool import tool
 
 from turnfsm.fsm import Taken, shipped_flows
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

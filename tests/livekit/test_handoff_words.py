@@ -12,7 +12,7 @@ from livekit.agents import Agent
 from realtime_stage import Says, realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

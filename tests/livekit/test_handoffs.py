@@ -12,7 +12,7 @@ from both import conversation, conversation_is_given
 from livekit.agents import Agent, AgentSession, RunContext, function_tool, llm
 from realtime_stage import realtime
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.livekit.overrides.handoff import results_when_copied
 from turnfsm.runtime.testing.livekit import (
     Call,

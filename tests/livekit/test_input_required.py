@@ -11,7 +11,7 @@ from flow_text import parsed
 from livekit.agents import Agent, function_tool, llm
 
 from turnfsm.fsm import load_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -9,7 +9,7 @@ import pytest
 from livekit.agents import Agent
 from livekit.agents.stt import SpeechData, SpeechEvent, SpeechEventType
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.livekit.overrides.segment import Segment
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedUser, Stage
 

@@ -16,7 +16,7 @@ from scripted_tool import tool
 from turnfsm.fsm import UnknownName, load_flow
 from turnfsm.fsm.metrics.follower import values_of
 from turnfsm.fsm.metrics.values import LongWait
-from turnfsm.runtime.livekit import Telemetry, TurnSession
+from turnfsm.livekit import Telemetry, TurnSession
 from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import (
     Call,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.livekit_contract import FEATURES, PRIVATE_NAMES
 
 RENAMED = Path(__file__).with_name("renamed.py")

@@ -10,7 +10,7 @@ from flow_text import parsed
 from outcomes import run
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 SENTENCE = "The number {} train of the day leaves from the first platform."

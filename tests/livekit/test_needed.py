@@ -12,7 +12,7 @@ from livekit.agents import Agent, AgentTask, RunContext, function_tool
 from realtime_stage import realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -13,7 +13,7 @@ from outcomes import heard as said
 from outcomes import run
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 STILL, MORE, SORRY = "Still with you.", "It takes a little longer.", "Sorry, please say it again."

@@ -11,7 +11,7 @@ from outcomes import heard, run
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedUser, Stage
 
 AGAIN, DEAF = "Could you say that again?", "I cannot hear you."

@@ -18,8 +18,8 @@ import pytest
 from livekit.agents import Agent, AgentSession, function_tool
 from orders import Obedient, orders_in
 
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.conversation import wording
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

@@ -13,7 +13,7 @@ from livekit.agents.beta.tools import EndCallTool
 from realtime_stage import Says
 from sweeps import swept
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

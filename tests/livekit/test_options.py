@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     ScriptedLLM,

@@ -11,7 +11,7 @@ import pytest
 from livekit.agents import AgentSession
 
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     ScriptedLLM,

@@ -10,7 +10,7 @@ from flow_text import parsed
 from livekit.agents import Agent
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 STORY = "Once upon a time there was a king who had three daughters and no sons."

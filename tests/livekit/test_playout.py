@@ -11,10 +11,10 @@ import pytest
 from livekit.agents import Agent
 from scripted_tool import tool
 
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.conversation.floor import Floor, Gate
 from turnfsm.runtime.conversation.host import TurnHost
 from turnfsm.runtime.conversation.ports import Setup
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -12,7 +12,7 @@ from livekit.agents import AgentSession
 from outcomes import heard
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 Session = Callable[..., AgentSession[Any]]

@@ -9,7 +9,7 @@ import pytest
 from livekit.agents import AgentSession, RunContext, function_tool
 from sweeps import swept
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

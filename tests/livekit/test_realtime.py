@@ -12,7 +12,7 @@ from livekit.agents.voice import SpeechHandle
 from realtime_stage import Says, realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import SpeechInterrupted
+from turnfsm.livekit import SpeechInterrupted
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
 from turnfsm.runtime.livekit.overrides.handing_over import REFUSED
 from turnfsm.runtime.livekit.overrides.tools import STILL_RUNNING

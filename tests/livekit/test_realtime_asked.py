@@ -10,7 +10,7 @@ from livekit.agents import Agent, RunContext, function_tool, llm
 from realtime_stage import Says, realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

@@ -11,7 +11,7 @@ from livekit.agents import Agent, RunContext, function_tool
 from realtime_stage import Says, realtime
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import on_interruption
+from turnfsm.livekit import on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

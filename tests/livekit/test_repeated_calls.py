@@ -12,7 +12,7 @@ from livekit.agents import Agent, ToolError, function_tool
 
 from turnfsm.fsm import parse_flow
 from turnfsm.fsm.journal import Note
-from turnfsm.runtime.livekit import TurnContext, TurnSession, once
+from turnfsm.livekit import TurnContext, TurnSession, once
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 PAY = Call("pay", {"amount": 5})

@@ -17,7 +17,7 @@ from livekit.agents import (
     llm,
 )
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

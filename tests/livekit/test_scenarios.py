@@ -11,9 +11,9 @@ import pytest
 
 from turnfsm.fsm import shipped_flows
 from turnfsm.fsm.journal import replay
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import HOST
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Stage
 
 WATCHDOG = "speech not done in time after interruption"

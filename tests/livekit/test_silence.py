@@ -12,7 +12,7 @@ from livekit.agents import Agent
 from outcomes import heard, run
 
 from turnfsm.fsm import Flow, parse_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 FIRST, SECOND, GOODBYE = "Are you still there?", "Can you hear me?", "I hang up now. Goodbye."

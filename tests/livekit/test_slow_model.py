@@ -12,7 +12,7 @@ from livekit.agents import Agent, APIConnectionError, function_tool, llm
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -9,7 +9,7 @@ from both import hearing_session
 from livekit.agents import Agent, RunContext, function_tool
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from livekit.agents import AgentSession
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.errors import KitError
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, ScriptedVAD, Stage
 

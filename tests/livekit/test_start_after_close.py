@@ -12,7 +12,7 @@ from livekit.agents import Agent
 from turnfsm import JsonlSink, read_journal
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, Stage
 
 

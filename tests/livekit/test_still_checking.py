@@ -10,7 +10,7 @@ from livekit.agents import AgentSession
 from scripted_tool import tool
 from sweeps import swept
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

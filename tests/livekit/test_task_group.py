@@ -11,7 +11,7 @@ from livekit.agents.beta.workflows import TaskGroup
 from turnfsm.fsm.audit.rules.outages import outages_in
 from turnfsm.fsm.journal import AgentEntryFailed, session_event
 from turnfsm.fsm.metrics.figures import measure
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from turnfsm.runtime.testing.livekit.tasks import complete

@@ -9,7 +9,7 @@ import pytest
 from livekit.agents import RunContext, function_tool
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

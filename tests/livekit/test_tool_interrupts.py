@@ -10,8 +10,7 @@ import pytest
 from livekit.agents import AgentSession, RunContext, function_tool
 from scripted_tool import tool
 
-from turnfsm.livekit import on_interruption
-from turnfsm.runtime.livekit import TurnContext, TurnSession
+from turnfsm.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

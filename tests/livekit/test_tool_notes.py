@@ -10,7 +10,7 @@ import attrs
 import pytest
 from livekit.agents import Agent, RunContext, function_tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 BOOKED, MOMENT = "It is booked.", "One moment please."

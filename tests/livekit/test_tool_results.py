@@ -11,7 +11,7 @@ from livekit.agents import Agent, RunContext, function_tool, llm
 from realtime_stage import Says
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
+from turnfsm.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

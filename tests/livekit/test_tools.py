@@ -13,8 +13,8 @@ from realtime_stage import Says
 from scripted_tool import tool
 
 from turnfsm.fsm import TurnfsmError
+from turnfsm.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.ledger import Ledger
-from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 BOOK, JOKE = "book a table", "no stop tell me a joke"

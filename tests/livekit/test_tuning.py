@@ -10,7 +10,7 @@ import pytest
 from livekit.agents import Agent
 
 from turnfsm.fsm import FlowError, load_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 STORY = "Once upon a time there was a king who had three daughters and no sons."

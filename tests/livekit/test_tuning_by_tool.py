@@ -9,7 +9,7 @@ from scripted_tool import tool
 
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.flow import Tuning
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

@@ -11,7 +11,7 @@ import pytest
 from livekit.agents import Agent, function_tool
 
 from turnfsm.fsm import TurnfsmError, load_flow, parse_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 from turnfsm.testing import ScriptedRealtime, ScriptedTTS
 

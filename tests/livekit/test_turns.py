@@ -11,8 +11,8 @@ from both import hearing_session, look_up
 from livekit.agents import Agent, StopResponse
 from scripted_tool import tool
 
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.compare.livekit import HOST
-from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
 
-from turnfsm.runtime.livekit import TurnContext, TurnSession
+from turnfsm.livekit import TurnContext, TurnSession
 from turnfsm.runtime.livekit.options import SessionOptions, StartOptions
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 

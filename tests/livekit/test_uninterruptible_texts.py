@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from flow_text import parsed
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 TEXT = "This call is recorded for the quality of our service."

@@ -10,7 +10,7 @@ from livekit.agents import RunContext, ToolError, function_tool
 from realtime_stage import Says
 from scripted_tool import tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

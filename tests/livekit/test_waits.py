@@ -11,7 +11,7 @@ from livekit.agents import Agent, AgentSession, RunContext, function_tool
 from livekit.agents.llm import Toolset
 from realtime_stage import Says, realtime
 
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

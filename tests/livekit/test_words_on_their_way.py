@@ -20,8 +20,7 @@ from outcomes import heard
 from realtime_stage import Says
 from scripted_tool import tool
 
-from turnfsm.livekit import on_interruption
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,

@@ -18,7 +18,7 @@ from fetch import COMMIT, unpack
 from kits import KITS, fakes_folder
 from livekit.agents import AgentSession
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 
 __all__ = [
     "with_agents",

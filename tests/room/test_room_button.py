@@ -11,7 +11,7 @@ from livekit import rtc
 from livekit.agents import Agent
 
 from room.server import RoomServer
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.testing import ScriptedLLM
 
 pytestmark = pytest.mark.room

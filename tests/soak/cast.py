@@ -18,7 +18,7 @@ from livekit.agents import (
     llm,
 )
 
-from turnfsm.runtime.livekit import on_interruption, once
+from turnfsm.livekit import on_interruption, once
 from turnfsm.runtime.testing.livekit import Call, Reply
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 

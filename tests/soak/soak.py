@@ -16,7 +16,7 @@ from reach import Coverage
 from talk import Played, draw_talk, play
 
 from turnfsm.fsm import load_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 
 JOURNAL_TURNS = 300
 """Turns after which the journal that is kept in memory no longer grows."""

@@ -13,7 +13,7 @@ from cast import Caller, Cast, Odds
 from livekit.agents import APIError, llm
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.clock import VirtualLoop
 from turnfsm.runtime.testing.livekit import (
     Outcome,

@@ -43,7 +43,7 @@ from talk import (
     stage_of,
 )
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.clock import VirtualLoop
 from turnfsm.runtime.testing.livekit import LiveStage, Reply, ScriptedUser
 from turnfsm.runtime.testing.schedules import PermutedLoop

@@ -8,7 +8,7 @@ import pytest
 from livekit.agents import AgentSession
 from memory import objects_per_turn
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.livekit import TurnSession
 
 
 class ShortJournal(TurnSession):

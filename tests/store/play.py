@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from livekit.agents import Agent, function_tool
 
-from turnfsm.runtime.livekit import TurnContext, TurnSession
+from turnfsm.livekit import TurnContext, TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
