@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from turnfsm.fsm import Flow
+from turnfsm.fsm import Flow, load_flow, shipped_flows
 
 __all__ = [
     "GOVERNED",
@@ -17,7 +16,6 @@ __all__ = [
     "HostName",
     "JournalFile",
     "Output",
-    "Theme",
     "Width",
     "flow_of",
 ]
@@ -26,8 +24,6 @@ HostName = Literal["livekit", "pipecat"]
 
 GOVERNED = {"livekit": "a TurnSession", "pipecat": "a Pipecat pipeline"}
 """What a flow governs on each framework, for messages."""
-
-Theme = Literal["auto", "light", "dark"]
 
 FlowName = Annotated[
     str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
@@ -46,8 +42,6 @@ Width = Annotated[int, typer.Option(min=200, max=10_000, help="Width of a PNG in
 
 def flow_of(named: str | None, recorded_name: str) -> Flow | None:
     """The named flow; else the journal's, if it is a shipped one."""
-    from turnfsm.fsm import load_flow, shipped_flows
-
     if named is not None:
         return load_flow(named)
     return load_flow(recorded_name) if recorded_name in shipped_flows() else None

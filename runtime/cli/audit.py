@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import attrs
 import typer
 
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.audit.audit import Audit
+from turnfsm.fsm.audit.files import audit_file
+from turnfsm.fsm.audit.gate import Gate
+from turnfsm.fsm.audit.html import audits_as_html
+from turnfsm.fsm.audit.junit import as_junit
+from turnfsm.fsm.audit.kinds import kinds_of
+from turnfsm.fsm.audit.sarif import audits_as_sarif
+from turnfsm.fsm.metrics.panel import FIGURES, Panel, panel
 from turnfsm.runtime.cli._files import begun, write_text
 from turnfsm.runtime.cli._options import Output
-
-if TYPE_CHECKING:
-    from turnfsm.fsm.audit.audit import Audit
-    from turnfsm.fsm.metrics.panel import Panel
 
 __all__ = ["audit"]
 
@@ -52,13 +58,6 @@ def audit(
 
     Exit status 0: nothing of `--fail-on` was found, 1: something was, 2: bad input.
     """
-    from turnfsm.fsm import load_flow
-    from turnfsm.fsm.audit.files import audit_file
-    from turnfsm.fsm.audit.gate import Gate
-    from turnfsm.fsm.audit.html import audits_as_html
-    from turnfsm.fsm.audit.junit import as_junit
-    from turnfsm.fsm.audit.sarif import audits_as_sarif
-
     if format is None:
         page = output is not None and output.suffix in (".html", ".htm")
         format = "html" if page else "text"
@@ -108,10 +107,8 @@ def _unjudged(judged: Audit, who: str) -> str:
     return f"not judged, or in part, as {who} not say " + "; ".join(judged.unjudged)
 
 
-def _rates(panel: Panel) -> str:
-    from turnfsm.fsm.metrics.panel import FIGURES
-
-    values = ((symbol, name, getattr(panel, value)) for symbol, name, value, _ in FIGURES)
+def _rates(rates: Panel) -> str:
+    values = ((symbol, name, getattr(rates, value)) for symbol, name, value, _ in FIGURES)
     return ", ".join(
         f"{name} {symbol} {value:.2f}{' s' * symbol.startswith('L')}"
         for symbol, name, value in values
@@ -121,9 +118,6 @@ def _rates(panel: Panel) -> str:
 
 def _summary(audits: list[Audit]) -> list[str]:
     """One line for each kind of failure: its findings, sessions and seconds of silence."""
-    from turnfsm.fsm.audit.kinds import kinds_of
-    from turnfsm.fsm.metrics.panel import panel
-
     lines = [f"{len(audits)} sessions, {sum(not judged.ok for judged in audits)} with findings"]
     for kind in kinds_of(audits):
         many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
@@ -136,8 +130,6 @@ def _summary(audits: list[Audit]) -> list[str]:
 
 
 def _plain(file: Path, judged: Audit) -> dict[str, object]:
-    import attrs
-
     whole = attrs.asdict(judged, filter=lambda field, _: field.name not in ("ticks", "spans"))
-    panel, properties = attrs.asdict(judged.panel), judged.properties
-    return {"file": str(file), **whole, "properties": properties, "panel": panel}
+    more = {"properties": judged.properties, "panel": attrs.asdict(judged.panel)}
+    return {"file": str(file), **whole, **more}

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
 
+from turnfsm.fsm.errors import TurnfsmError, near
 from turnfsm.runtime.cli._files import write_text
 from turnfsm.runtime.cli._options import HostName, Output
 from turnfsm.runtime.cli._streams import quiet_logs
-
-if TYPE_CHECKING:
-    from turnfsm.runtime.compare import Compared, Host, Scenario
+from turnfsm.runtime.compare import (
+    Compared,
+    Host,
+    Scenario,
+    as_json,
+    as_markdown,
+    as_table,
+    load_host,
+    summary,
+)
+from turnfsm.runtime.compare import compare as play
 
 __all__ = ["compare"]
 
@@ -38,9 +48,6 @@ def compare(
 
     Exit status 0: the governed one is right in every conversation, 1: it is not, 2: bad input.
     """
-    from turnfsm.runtime.compare import compare as play
-    from turnfsm.runtime.compare import load_host, summary
-
     with quiet_logs():
         played = load_host(host)
         rows = list(play(played, _chosen(played, ids or [])))
@@ -52,8 +59,6 @@ def compare(
 
 def _chosen(host: Host, ids: Sequence[str]) -> list[Scenario]:
     """The scenarios with these ids. `S2` also selects `S2.1`, `S2.2` and so on."""
-    from turnfsm.fsm.errors import TurnfsmError, near
-
     scenarios = {s.id: s for s in host.all}
     chosen: dict[str, Scenario] = {} if ids else scenarios
     for id in ids:
@@ -65,19 +70,11 @@ def _chosen(host: Host, ids: Sequence[str]) -> list[Scenario]:
 
 
 def _written(host: Host, rows: Sequence[Compared], format: Format) -> str:
-    from turnfsm.runtime.compare import as_json, as_markdown, as_table, summary
-
     if format == "markdown":
         return as_markdown(host, rows)
     if format == "json":
         return as_json(host, rows) + "\n"
-    return _drawn(as_table(host, rows)) + summary(host, rows) + "\n"
-
-
-def _drawn(table: object) -> str:
-    from rich.console import Console
-
     console = Console()
-    with console.capture() as capture:
-        console.print(table)
-    return capture.get()
+    with console.capture() as drawn:
+        console.print(as_table(host, rows))
+    return drawn.get() + summary(host, rows) + "\n"

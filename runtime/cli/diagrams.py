@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from turnfsm.fsm import load_flow, shipped_flows
+from turnfsm.fsm.diagram.gallery import gallery
 from turnfsm.runtime.cli._files import write_file
 
 __all__ = ["diagrams"]
@@ -25,9 +27,6 @@ def diagrams(
     ] = False,
 ) -> None:
     """Draw all shipped flows: SVG, tables, and an index (README.md)."""
-    from turnfsm.fsm import load_flow, shipped_flows
-    from turnfsm.fsm.diagram.gallery import gallery
-
     files = gallery({name: load_flow(path) for name, path in shipped_flows().items()})
     stale = _stale(folder, files)
     if check:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm.interop.machine_out import transitions_config
+from turnfsm.fsm.interop.promela import to_promela
+from turnfsm.fsm.interop.xstate import to_xstate, xstate_module
+from turnfsm.runtime.cli._files import write_text
 from turnfsm.runtime.cli._options import FlowName, Output
-
-if TYPE_CHECKING:
-    from turnfsm.fsm.flow import Flow
 
 __all__ = ["export"]
 
@@ -32,26 +34,13 @@ def export(
     output: Output = None,
 ) -> None:
     """Write a flow for another tool: transitions, XState or Spin."""
-    from turnfsm.fsm.load.loader import load_flow
-    from turnfsm.runtime.cli._files import write_text
-
     write_text(_text(load_flow(flow), to, output), output)
 
 
 def _text(flow: Flow, to: Target, output: Path | None) -> str:
     if to == "promela":
-        from turnfsm.fsm.interop.promela import to_promela
-
         return to_promela(flow)
-    if to == "xstate":
-        from turnfsm.fsm.interop.xstate import to_xstate, xstate_module
-
-        module = output is not None and output.suffix in {".js", ".mjs"}
-        return xstate_module(flow) if module else _json(to_xstate(flow))
-    from turnfsm.fsm.interop.machine_out import transitions_config
-
-    return _json(transitions_config(flow))
-
-
-def _json(tree: object) -> str:
+    if to == "xstate" and output is not None and output.suffix in {".js", ".mjs"}:
+        return xstate_module(flow)
+    tree = to_xstate(flow) if to == "xstate" else transitions_config(flow)
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from turnfsm.runtime.livekit_contract.elsewhere import interpreter_with, look_with
+from turnfsm.runtime.livekit_contract.look import Look
+
 __all__ = ["livekit"]
 
 
@@ -37,9 +40,6 @@ def livekit(
 
     Exit status 0: nothing is missing, 1: something is, 2: bad input. With a command: its own.
     """
-    from turnfsm.runtime.livekit_contract.elsewhere import interpreter_with, look_with
-    from turnfsm.runtime.livekit_contract.look import Look
-
     with nullcontext() if release is None else interpreter_with(release) as interpreter:
         if command and interpreter is not None:
             raise typer.Exit(subprocess.run([interpreter, *command], check=False).returncode)

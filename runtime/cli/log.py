@@ -6,15 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from turnfsm.fsm.journal import Entry, Header, JournalError, JournalReader, Record, read_journal
 from turnfsm.runtime.cli._options import JournalFile
 from turnfsm.runtime.cli._streams import printable
-
-if TYPE_CHECKING:
-    from turnfsm.fsm.journal import Header, Record
 
 __all__ = ["log"]
 
@@ -31,8 +29,6 @@ def log(
     ] = False,
 ) -> None:
     """Print a journal: one line for each trigger and each note."""
-    from turnfsm.fsm.journal import Entry
-
     try:
         for header, record in _followed(journal) if follow else _whole(journal):
             if not refused or (isinstance(record, Entry) and record.refused(header.timers)):
@@ -44,15 +40,11 @@ def log(
 
 
 def _whole(journal: Path) -> Iterator[tuple[Header, Record]]:
-    from turnfsm.fsm.journal import read_journal
-
     read = read_journal(journal)
     return ((read.header, record) for record in read.records)
 
 
 def _followed(journal: Path) -> Iterator[tuple[Header, Record]]:
-    from turnfsm.fsm.journal import JournalError, JournalReader
-
     reader, rest = JournalReader(str(journal)), b""
     try:
         with journal.open("rb") as file:
@@ -72,8 +64,6 @@ def _followed(journal: Path) -> Iterator[tuple[Header, Record]]:
 
 
 def _line(record: Record) -> str:
-    from turnfsm.fsm.journal import Entry
-
     at = f"{record.t:9.3f}  "
     if isinstance(record, Entry):
         of = f"  of {record.of}" if record.of is not None else ""

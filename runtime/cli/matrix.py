@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.matrix import Matrix, as_csv, as_markdown
+from turnfsm.fsm.matrix import matrix as tabulate
 from turnfsm.runtime.cli._options import FlowName
 from turnfsm.runtime.cli._streams import printable
-
-if TYPE_CHECKING:
-    from turnfsm.fsm.matrix import Matrix
 
 __all__ = ["matrix"]
 
@@ -33,10 +35,6 @@ def matrix(
     format: Annotated[Format, typer.Option(help="Format of the table.")] = "table",
 ) -> None:
     """Print what every trigger does in every state, and where it is refused."""
-    from turnfsm.fsm.load.loader import load_flow
-    from turnfsm.fsm.matrix import as_csv, as_markdown
-    from turnfsm.fsm.matrix import matrix as tabulate
-
     table = tabulate(load_flow(flow))
     if format == "table":
         _show(table)
@@ -46,9 +44,6 @@ def matrix(
 
 def _show(table: Matrix) -> None:
     """One section for each trigger: states with the same cell share a row, to save width."""
-    from rich.console import Console
-    from rich.table import Table
-
     grid = Table(title=f"flow {table.flow}", title_justify="left")
     for head in ("trigger", "states", "what happens"):
         grid.add_column(head, overflow="fold")

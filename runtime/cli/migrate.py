@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.diagnostics import render_findings
+from turnfsm.fsm.migrate import StoredFlow, tools_lost, why_not
 from turnfsm.runtime.cli._streams import printable
 
 __all__ = ["migrate"]
@@ -19,10 +22,6 @@ def migrate(
 
     Exit status 0: it does, 1: it does not; the remedy is printed, 2: bad input.
     """
-    from turnfsm.fsm import load_flow
-    from turnfsm.fsm.diagnostics import render_findings
-    from turnfsm.fsm.migrate import StoredFlow, tools_lost, why_not
-
     before, after = load_flow(old), load_flow(new)
     reason = why_not(StoredFlow.of(before), after)
     findings = [*tools_lost(before, after), *([reason] if reason else [])]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm.diagram import Marks, Theme, format_of, journal_marks, state_marks
+from turnfsm.fsm.diagram import render as draw
+from turnfsm.fsm.journal import read_journal
 from turnfsm.runtime.cli._files import write_file
-from turnfsm.runtime.cli._options import FlowName, Theme, Width
-
-if TYPE_CHECKING:
-    from turnfsm.fsm import Flow
-    from turnfsm.fsm.diagram import Marks
+from turnfsm.runtime.cli._options import FlowName, Width
 
 __all__ = ["render"]
 
@@ -39,10 +39,6 @@ def render(
     width: Width = 1600,
 ) -> None:
     """Draw a flow as SVG, PNG, Mermaid, DOT or Markdown."""
-    from turnfsm.fsm import load_flow
-    from turnfsm.fsm.diagram import format_of
-    from turnfsm.fsm.diagram import render as draw
-
     format = format_of(str(output))
     loaded = load_flow(flow)
     marks = _marks(loaded, state, facts, focus, trace)
@@ -57,9 +53,6 @@ def render(
 def _marks(
     flow: Flow, state: str | None, facts: str, focus: bool, journal: Path | None
 ) -> Marks | None:
-    from turnfsm.fsm.diagram import journal_marks, state_marks
-    from turnfsm.fsm.journal import read_journal
-
     if journal is not None:
         if state is not None:
             raise typer.BadParameter("give --state or --trace, not both")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from turnfsm.fsm.journal import read_journal
+from turnfsm.fsm.metrics.figures import Figures, measure
+from turnfsm.fsm.metrics.report import Format
+from turnfsm.fsm.metrics.report import report as write
 from turnfsm.runtime.cli._files import begun, write_text
 from turnfsm.runtime.cli._options import Output
 
 __all__ = ["report"]
-
-
-Format = Literal["text", "json", "markdown", "html"]
 
 
 def report(
@@ -31,10 +32,6 @@ def report(
 
     Sessions of a `rollout` are also shown by group.
     """
-    from turnfsm.fsm.journal import read_journal
-    from turnfsm.fsm.metrics.figures import Figures, measure
-    from turnfsm.fsm.metrics.report import report as write
-
     measured, groups = [], defaultdict(list)
     for path in begun(journals):
         journal = read_journal(path)

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.load.reference import MARKS, with_reference
+from turnfsm.fsm.load.schema import schema_text
 from turnfsm.runtime.cli._files import write_file
 
 __all__ = ["schema"]
@@ -50,9 +52,6 @@ def schema(
 
 
 def _fresh(form: _Format, old: str | None) -> str:
-    from turnfsm.fsm.load.reference import MARKS, with_reference
-    from turnfsm.fsm.load.schema import schema_text
-
     if form == "json":
         return schema_text()
     renewed = with_reference("{}{}\n".format(*MARKS) if old is None else old)

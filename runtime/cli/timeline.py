@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from turnfsm.fsm.diagram import Theme, to_png
+from turnfsm.fsm.diagram import timeline as draw
+from turnfsm.fsm.journal import read_journal
 from turnfsm.runtime.cli._files import write_file
-from turnfsm.runtime.cli._options import FlowOfJournal, JournalFile, Theme, Width, flow_of
+from turnfsm.runtime.cli._options import FlowOfJournal, JournalFile, Width, flow_of
 
 __all__ = ["timeline"]
 
@@ -23,19 +26,11 @@ def timeline(
     width: Width = 1600,
 ) -> None:
     """Draw a journal over time, with lanes: user, agent, tools, state, timers, refusals."""
-    from turnfsm.fsm.diagram import timeline as draw
-    from turnfsm.fsm.diagram import to_png
-    from turnfsm.fsm.journal import read_journal
-
-    png = _is_png(output)
+    if output.suffix not in (".svg", ".png"):
+        raise typer.BadParameter(f"{output}: a timeline is .svg or .png")
+    png = output.suffix == ".png"
     recorded = read_journal(journal)
     colors: Theme = "light" if png and theme == "auto" else theme
     run = flow_of(flow, recorded.header.flow)
     svg = draw(recorded, run, start=start, end=end, theme=colors)
     write_file(output, to_png(svg, width) if png else svg.encode())
-
-
-def _is_png(output: Path) -> bool:
-    if output.suffix not in (".svg", ".png"):
-        raise typer.BadParameter(f"{output}: a timeline is .svg or .png")
-    return output.suffix == ".png"

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnfsm.fsm import Flow, TurnfsmError, shipped_flows
+from turnfsm.fsm.journal import read_journal
 from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._options import FlowOfJournal, flow_of
+from turnfsm.runtime.view.follow import Folder
+from turnfsm.runtime.view.journal_page import journal_page
+from turnfsm.runtime.view.live import LiveView
+from turnfsm.runtime.view.sound import read_sound
 
 if TYPE_CHECKING:
-    from turnfsm.fsm import Flow
-    from turnfsm.runtime.view.live import LiveView
     from turnfsm.runtime.view.studio import FlowStudio
 
 __all__ = ["view"]
@@ -89,10 +93,6 @@ def view(
             raise typer.BadParameter("--live serves a page; leave --audio and --output out")
         _serve(source, flow, served)
         return
-    from turnfsm.fsm.journal import read_journal
-    from turnfsm.runtime.view.journal_page import journal_page
-    from turnfsm.runtime.view.sound import read_sound
-
     journal = read_journal(source)
     governed = _flow(flow, journal.header.flow, source)
     sound = None if audio is None else read_sound(audio)
@@ -105,10 +105,6 @@ def view(
 
 def _serve(source: Path, flow: str | None, at: Address) -> None:
     """Follow journals until Ctrl-C."""
-    from turnfsm.fsm.errors import TurnfsmError
-    from turnfsm.runtime.view.follow import Folder
-    from turnfsm.runtime.view.live import LiveView
-
     if not source.exists():
         raise TurnfsmError(f"{source}: no such file or folder; name a journal or a folder of them")
     viewer = LiveView(*at)
@@ -136,30 +132,25 @@ def _until_interrupted(
 
 
 def _is_flow(source: Path) -> bool:
-    from turnfsm.fsm import shipped_flows
-
     named = str(source) in shipped_flows() and not source.exists()
     return source.suffix in (".yaml", ".yml") or named
 
 
 def _show_flow(name: str, output: Path | None, at: Address) -> None:
     """Write the page of a flow, or serve it until Ctrl-C."""
-    from turnfsm.fsm.errors import TurnfsmError
+    # the checker is imported only here: a conversation is shown without it
     from turnfsm.runtime.view.flow_page import flow_page
+    from turnfsm.runtime.view.studio import FlowStudio
 
     if name.endswith((".yaml", ".yml")) and not Path(name).exists():
         raise TurnfsmError(f"{name}: no such file; name a flow: a shipped one or a .yaml file")
     if output is not None:
         write_file(output, flow_page(name).encode())
         return
-    from turnfsm.runtime.view.studio import FlowStudio
-
     _until_interrupted(FlowStudio(name, *at), f"{name} as you save it")
 
 
 def _flow(named: str | None, name: str, journal: Path) -> Flow:
-    from turnfsm.fsm.errors import TurnfsmError
-
     if (flow := flow_of(named, name)) is None:
         raise TurnfsmError(
             f"{journal}: of the flow {name!r}, which is none of the shipped ones; "

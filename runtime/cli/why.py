@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from turnfsm.fsm import TurnfsmError
+from turnfsm.fsm.journal import read_journal
+from turnfsm.fsm.metrics.why import explain, explain_at, how_it_ended
 from turnfsm.runtime.cli._options import FlowOfJournal, JournalFile, flow_of
 from turnfsm.runtime.cli._streams import printable
 
@@ -24,10 +27,6 @@ def why(
     flow: FlowOfJournal = None,
 ) -> None:
     """Say why a conversation was silent: the cause of every silence, from its journal."""
-    from turnfsm.fsm import TurnfsmError
-    from turnfsm.fsm.journal import read_journal
-    from turnfsm.fsm.metrics.why import explain, explain_at, how_it_ended
-
     recorded = read_journal(journal)
     run = flow_of(flow, recorded.header.flow)
     if at is None:
