@@ -53,6 +53,7 @@ class FrameEvents(BaseObserver):
         self._speeches = 0
         self._speech: str | None = None
         self._speaks = self._plays = self._cut = self._has_vad = self._closed = False
+        self._awaited = self._worded = False  # a response that is not heard yet; it has text
 
     async def on_push_frame(self, data: FramePushed) -> None:
         """Record a frame, when it is pushed for the first time."""
@@ -71,13 +72,18 @@ class FrameEvents(BaseObserver):
                 self._read_context()
             case f.LLMFullResponseStartFrame():
                 self._asked()
+            case f.LLMTextFrame():
+                self._worded = True
+            case f.LLMFullResponseEndFrame() if not self._worded:
+                self._awaited = False  # it has only made calls
             case f.BotStartedSpeakingFrame():
                 self._playback_started()
             case f.BotStoppedSpeakingFrame():
                 self._playback_finished()
             case f.InterruptionFrame() if data.direction is FrameDirection.DOWNSTREAM:
                 self._cut = self._plays
-                self._record("interruption", {})
+                self._record("interruption", {"unheard": True} if self._awaited else {})
+                self._awaited = False
             case f.FunctionCallInProgressFrame():
                 given = hashed_arguments(frame.arguments, self._key)
                 started = {"update": "started", "name": frame.function_name, "arguments": given}
@@ -118,6 +124,7 @@ class FrameEvents(BaseObserver):
 
     def _asked(self) -> None:
         self._created("generate_reply")
+        self._awaited, self._worded = True, False
         request = {"of": "llm", "speech": self._speech, "duration": 0.0}
         self._record("metrics_collected", request)
 
@@ -137,7 +144,7 @@ class FrameEvents(BaseObserver):
             return  # such a frame goes up and down the pipeline
         if self._speech is None:
             self._created("say")
-        self._plays, self._cut = True, False
+        self._plays, self._cut, self._awaited = True, False, False
         self._record("playback_started", {})
 
     def _playback_finished(self) -> None:

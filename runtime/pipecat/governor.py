@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +21,7 @@ from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 from turnfsm.fsm import Flow, TurnfsmError
-from turnfsm.runtime.arguments import check_limits, check_timers
+from turnfsm.runtime.arguments import check_keywords, check_limits, check_timers
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
@@ -110,11 +111,13 @@ class TurnGovernor:
     if not TYPE_CHECKING:  # type checkers see this class in either case
 
         def __new__(cls, *args: Any, observe: bool = False, **options: Any) -> Any:
+            known = signature(cls.__init__).parameters | signature(TurnGovernor.__init__).parameters
+            check_keywords(cls.__name__, options, known)
             if not observe:
                 return super().__new__(cls)
-            from .observed import observing_governor  # imports the audit
+            from .observed import ObservingGovernor  # imports the audit
 
-            return observing_governor(*args, **options)
+            return ObservingGovernor(*args, **options)
 
     def __init__(
         self,

@@ -22,14 +22,9 @@ from turnfsm.runtime.view.live import LiveView, sinks_of
 from .frame_recorder import FrameEvents
 from .gates import Gate
 
-__all__ = ["ObservingGovernor", "observing_governor"]
+__all__ = ["ObservingGovernor"]
 
 Params = TypeVar("Params", bound=TransportParams)
-
-_TO_GOVERN = {
-    "actions", "audit", "on_report", "posts", "proof", "session_id", "store", "telemetry",
-}  # fmt: skip
-"""The arguments without effect on an observing governor."""
 
 
 class ObservingGovernor:
@@ -37,6 +32,7 @@ class ObservingGovernor:
 
     Args:
         flow, timers, limits, sinks, view: As for `TurnGovernor`.
+        others: Its other arguments, which have no effect here.
     """
 
     epoch = 0
@@ -49,6 +45,7 @@ class ObservingGovernor:
         limits: str | None = None,
         sinks: Iterable[Sink] = (),
         view: LiveView | bool | str | None = None,
+        **others: object,
     ) -> None:
         flow = flow_for(flow, "a Pipecat pipeline")
         limited = check_limits(flow, limits if limits is not None else flow.limits)
@@ -85,11 +82,6 @@ class ObservingGovernor:
 
     async def restore(self) -> None:
         """Do nothing: an observed pipeline is not stored."""
-
-
-def observing_governor(*args: Any, **options: Any) -> ObservingGovernor:
-    """Make one from the arguments of `TurnGovernor`."""
-    return ObservingGovernor(*args, **{n: v for n, v in options.items() if n not in _TO_GOVERN})
 
 
 class _Observed(Gate):

@@ -133,9 +133,22 @@ def test_the_application_needs_no_other_code() -> None:
     assert not Path("no.db").exists()
 
 
-def test_a_misspelt_argument_is_an_error() -> None:
-    with pytest.raises(TypeError, match="tmers"):
-        TurnGovernor(observe=True, tmers={})
+@pytest.mark.parametrize("observe", [True, False])
+def test_a_misspelt_argument_is_named_with_the_one_that_was_meant(observe: bool) -> None:
+    said = re.escape("got an unexpected keyword argument 'tmers'; did you mean 'timers'?")
+    with pytest.raises(TypeError, match=rf"TurnGovernor\(\) {said}"):
+        TurnGovernor(observe=observe, tmers={})
+
+
+def test_a_governor_of_your_own_may_take_arguments_of_its_own() -> None:
+    class Governor(TurnGovernor):
+        def __init__(self, tenant: str, **options: Any) -> None:
+            super().__init__(**options)
+            self.tenant = tenant
+
+    assert Governor(tenant="a", flow="turn").tenant == "a"
+    with pytest.raises(TypeError, match=r"Governor\(\) got .* 'tennant'; did you mean 'tenant'"):
+        Governor(tennant="a")  # type: ignore[call-arg]
 
 
 def test_a_rollout_governs_its_share_and_keeps_a_conversation_in_its_group() -> None:

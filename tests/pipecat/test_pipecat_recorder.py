@@ -45,6 +45,11 @@ def audited(scene: Scenario, governor: type[TurnGovernor] | None, events: io.Str
         ("E2", "F", "the user speaks for 6.2 s, and nothing is transcribed"),
         ("N4", "D", "the user makes a sound without words, and a tool is cancelled at that moment"),
         ("N1", "N", "the user makes a sound without words, and the agent falls silent for good"),
+        (
+            "N3",
+            "N",
+            "the user makes a sound without words, and the answer that the agent was about",
+        ),
         ("N11", "N", "the user makes a sound without words, and the agent falls silent for good"),
         ("T1", "D", "the user begins to speak, and a tool is cancelled at that moment"),
         ("C2", "D", "the result that a tool gave"),
@@ -67,7 +72,7 @@ def test_a_pipeline_that_goes_right_raises_no_alarm(
     assert found == failing.get(right.id, [])
 
 
-@pytest.mark.parametrize("id", ["N1", "N4", "N9", "T1", "C1", "C2", "C4", "D4", "T8"])
+@pytest.mark.parametrize("id", ["N1", "N3", "N4", "N9", "T1", "C1", "C2", "C4", "D4", "T8"])
 def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
     """Where the pipeline alone does, and where the user only coughs."""
     assert audited(SCENARIOS[id], TurnGovernor, recording).ok

@@ -1,5 +1,8 @@
 """What `turnfsm why` says of the journal of a pipeline."""
 
+import itertools
+import time
+
 import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
@@ -61,6 +64,16 @@ def test_the_time_from_the_first_text_of_the_model_is_that_of_the_tts() -> None:
     found = explain_at(stage.governor.turn.journal.read(), stage.when("Hello") - 0.05)
     assert found is not None
     assert "tts: the first text came at" in "\n".join(found.lines)
+
+
+def test_the_journal_of_a_stage_has_the_times_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much real time passes until the conversation begins."""
+    monkeypatch.setattr(time, "monotonic", itertools.count(step=100.0).__next__)
+    stage = Stage(_model).play(moments((2.0, "hello")), seconds=6.0)
+    assert stage.governor is not None
+    entries = stage.governor.turn.journal.read().entries
+    speech = next(entry for entry in entries if entry.trigger == "user_started_speaking")
+    assert speech.t == pytest.approx(2.0)
 
 
 def test_the_silence_after_a_confirmed_call_is_nothing_asked() -> None:

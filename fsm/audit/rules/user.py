@@ -55,20 +55,30 @@ def _unheard_turn(facts: Facts) -> Found:
 
 @rule("N", "", "barge_in", needs=(Evidence.TRANSCRIPTS,))
 def _ended_by_a_sound(facts: Facts) -> Found:
-    """What the agent says ends for good when the user makes a sound without words. Only a pipeline
-    reports that it interrupts everything; elsewhere it may be the output that cannot pause."""
-    cuts = [event.t for event in facts.recording.named("interruption")]
+    """What the agent says, or is about to say, ends for good when the user makes a sound without
+    words. Only a pipeline reports that it interrupts everything; elsewhere it may be the output
+    that cannot pause."""
     for user in facts.user:
-        heard = facts.heard_at(user.start)
-        if user.open or heard is None or not heard.interrupted or not facts.transcripts:
-            continue
-        cut = any(user.start <= t <= user.start + 2 * AT_ONCE for t in cuts)
+        cuts = [
+            event
+            for event in facts.recording.named("interruption")
+            if user.start <= event.t <= user.start + 2 * AT_ONCE
+        ]
         known = facts.recording.end > user.end + 2 * LONG
-        if cut and known and not facts.transcribed(user, 2 * LONG):
+        if user.open or not known or not facts.transcripts or facts.transcribed(user, 2 * LONG):
+            continue
+        heard = facts.heard_at(user.start)
+        if cuts and heard is not None and heard.interrupted:
             yield (
                 user.start,
                 f"the user makes a sound without words, and the agent falls silent for good, "
                 f"{heard.end - heard.start:.1f} s after it began to speak",
+            )
+        elif user.end - user.start < _UTTERANCE and any(e.fields.get("unheard") for e in cuts):
+            yield (
+                user.start,
+                "the user makes a sound without words, and the answer that the agent was about to "
+                "give is discarded",
             )
 
 

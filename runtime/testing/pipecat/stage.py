@@ -33,7 +33,7 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.runtime.pipecat.governor import TurnGovernor
-from turnfsm.runtime.testing.clock import VirtualLoop, run
+from turnfsm.runtime.testing.clock import VirtualClock, VirtualLoop, run
 from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
 from .outcome import Outcome, Request, ToolRun
@@ -134,7 +134,8 @@ class Stage:
         self.microphone = Microphone(vad)
         self.model = ScriptedModel(model, self._ask, **(llm or {}))
         self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
-        self.governor = governor(on_report=self.reports.append, **options) if governor else None
+        with VirtualClock().patched():  # real time until the conversation begins does not count
+            self.governor = governor(on_report=self.reports.append, **options) if governor else None
         if self.governor is not None:
             self.governor.turn.observe(lambda seq, verdict: self._note_state())
 
