@@ -8,6 +8,7 @@ figures that tau2-bench gives for the recorded simulations in its repository.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from statistics import fmean
 
 import attrs
@@ -21,6 +22,9 @@ TICK = 0.2
 
 _YIELD, _TALK_ON, _IGNORE = 2.0, 1.0, 2.0
 """Time limits in seconds: to stop for an interruption; to talk through a sound; to ignore it."""
+
+_SOUNDS = (("vocal_tic", "vocal_tics"), ("non_directed", "non_directed"))
+"""The kinds of sounds, and what counts them."""
 
 
 @attrs.frozen
@@ -117,21 +121,8 @@ class _Span:
     kinds: frozenset[str] = frozenset()
 
 
-@attrs.define
-class _Tally:
-    """The events of the panel, by success and failure."""
-
-    latencies: list[float] = attrs.field(factory=list)
-    unanswered: int = 0
-    yields: list[float] = attrs.field(factory=list)
-    talked_through: int = 0
-    agent_interrupts: int = 0
-    right: dict[str, int] = attrs.field(factory=dict)
-    wrong: dict[str, int] = attrs.field(factory=dict)
-
-    def ignored(self, kind: str, ignored: bool) -> None:
-        side = self.right if ignored else self.wrong
-        side[kind] = side.get(kind, 0) + 1
+Event = tuple[str, float | None]
+"""What is counted, a field of `PanelCounts`, and how many seconds it took; None: it has failed."""
 
 
 def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
@@ -149,10 +140,28 @@ def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
         >>> round(panel([spoken]).response_latency, 3)
         1.0
     """
-    tally = _Tally()
+    found: dict[str, list[float | None]] = {field.name: [] for field in attrs.fields(PanelCounts)}
     for ticks in conversations:
-        _count(_without_hangup(ticks), tally)
-    return _rates(tally)
+        for what, seconds in _events(_without_hangup(ticks)):
+            found[what].append(seconds)
+    counts = PanelCounts(**{what: len(events) for what, events in found.items()})
+    done = {what: [s for s in events if s is not None] for what, events in found.items()}
+
+    def rate(what: str, of: str | None = None) -> float | None:
+        total = len(found[of or what])
+        return len(done[what]) / total if total else None
+
+    return Panel(
+        response_latency=fmean(done["responses"]) if done["responses"] else None,
+        yield_latency=fmean(done["yields"]) if done["yields"] else None,
+        response_rate=rate("responses"),
+        yield_rate=rate("yields"),
+        agent_interruption_rate=rate("agent_interrupts", of="responses"),
+        backchannels_ignored=rate("backchannels"),
+        vocal_tics_ignored=rate("vocal_tics"),
+        non_directed_ignored=rate("non_directed"),
+        counts=counts,
+    )
 
 
 def _without_hangup(ticks: Sequence[Tick]) -> Sequence[Tick]:
@@ -162,15 +171,19 @@ def _without_hangup(ticks: Sequence[Tick]) -> Sequence[Tick]:
     return ticks
 
 
-def _count(ticks: Sequence[Tick], tally: _Tally) -> None:
+def _events(ticks: Sequence[Tick]) -> Iterator[Event]:
     users = list(_spans(ticks, lambda tick: tick.user))
     agents = list(_spans(ticks, lambda tick: tick.agent))
-    _count_responses(ticks, users, agents, tally)
+    yield from _responses(ticks, users, agents)
     for user in users:
-        _count_user(ticks, user, agents, tally)
-    tally.agent_interrupts += sum(ticks[agent.start].user for agent in agents)
+        yield from _interruption(ticks, user, agents)
+    yield from (("agent_interrupts", 0.0) for agent in agents if ticks[agent.start].user)
     for sound in _sounds_apart(ticks):
-        _count_sound(sound, agents, tally)
+        yield from _sound(sound, agents)
+
+
+def _ignored(kind: str, ignored: bool) -> Event:
+    return kind, 0.0 if ignored else None
 
 
 def _spans(ticks: Sequence[Tick], speaks: Callable[[Tick], bool]) -> Iterator[_Span]:
@@ -183,40 +196,41 @@ def _at(ticks: Sequence[Tick], n: int) -> Tick:
     return ticks[n] if n < len(ticks) else Tick()
 
 
-def _count_responses(
-    ticks: Sequence[Tick], users: list[_Span], agents: list[_Span], tally: _Tally
-) -> None:
+def _responses(ticks: Sequence[Tick], users: list[_Span], agents: list[_Span]) -> Iterator[Event]:
     turns = [u for u in users if not u.backchannel and not _at(ticks, u.end).agent]
-    for n, turn in enumerate(turns):
+    for turn, again in zip_longest(turns, turns[1:]):
         answer = next((a for a in agents if a.start >= turn.end), None)
-        again = turns[n + 1] if n + 1 < len(turns) else None
         if answer is not None and (again is None or answer.start <= again.start):
-            tally.latencies.append((answer.start - turn.end) * TICK)
+            yield "responses", (answer.start - turn.end) * TICK
         elif again is not None:
-            tally.unanswered += 1
+            yield "responses", None
 
 
 def _kind(kinds: frozenset[str]) -> str | None:
-    return next((kind for kind in ("vocal_tic", "non_directed") if kind in kinds), None)
+    """The count of these sounds."""
+    return next((count for kind, count in _SOUNDS if kind in kinds), None)
 
 
-def _count_user(ticks: Sequence[Tick], user: _Span, agents: list[_Span], tally: _Tally) -> None:
-    """Count a user who starts over the agent, or makes a sound while the agent is silent."""
+def _interruption(ticks: Sequence[Tick], user: _Span, agents: list[_Span]) -> Iterator[Event]:
+    """A user who starts over the agent, or makes a sound while the agent is silent."""
     kind = _kind(user.kinds)
     if not ticks[user.start].agent:
         if kind is not None:
-            last = user.end + int(_IGNORE / TICK)
-            tally.ignored(kind, not any(user.start <= a.start <= last for a in agents))
+            yield _ignored(kind, not _reacts(user, agents))
         return
-    kind = "backchannel" if user.backchannel else kind
+    kind = "backchannels" if user.backchannel else kind
     window = range(user.start, user.start + int((_YIELD if kind is None else _TALK_ON) / TICK))
     stopped = next((n for n in window if n < len(ticks) and not ticks[n].agent), None)
     if kind is not None:
-        tally.ignored(kind, stopped is None)
-    elif stopped is not None:
-        tally.yields.append((stopped - user.start) * TICK)
+        yield _ignored(kind, stopped is None)
     else:
-        tally.talked_through += 1
+        yield "yields", None if stopped is None else (stopped - user.start) * TICK
+
+
+def _reacts(sound: _Span, agents: list[_Span]) -> bool:
+    """The agent begins to speak during a sound, or soon after it."""
+    last = sound.end + int(_IGNORE / TICK)
+    return any(sound.start <= agent.start <= last for agent in agents)
 
 
 def _sounds_apart(ticks: Sequence[Tick]) -> Iterator[_Span]:
@@ -234,49 +248,12 @@ def _sounds_apart(ticks: Sequence[Tick]) -> Iterator[_Span]:
         open_ = still + [(sound, n) for sound in goes_on]
 
 
-def _count_sound(sound: _Span, agents: list[_Span], tally: _Tally) -> None:
+def _sound(sound: _Span, agents: list[_Span]) -> Iterator[Event]:
     kind = _kind(sound.kinds)
     if kind is None:
         return
     over = next((a for a in agents if a.start <= sound.start < a.end), None)
-    if over is not None:
-        if (over.end - sound.start) * TICK <= _TALK_ON:
-            tally.ignored(kind, False)
-        return
-    last = sound.end + int(_IGNORE / TICK)
-    tally.ignored(kind, not any(sound.start <= a.start <= last for a in agents))
-
-
-def _rates(tally: _Tally) -> Panel:
-    responses = len(tally.latencies) + tally.unanswered
-    yields = len(tally.yields) + tally.talked_through
-    totals = {
-        kind: tally.right.get(kind, 0) + tally.wrong.get(kind, 0)
-        for kind in ("backchannel", "vocal_tic", "non_directed")
-    }
-
-    def ignored(kind: str) -> float | None:
-        return tally.right.get(kind, 0) / totals[kind] if totals[kind] else None
-
-    return Panel(
-        response_latency=_mean(tally.latencies),
-        yield_latency=_mean(tally.yields),
-        response_rate=len(tally.latencies) / responses if responses else None,
-        yield_rate=len(tally.yields) / yields if yields else None,
-        agent_interruption_rate=tally.agent_interrupts / responses if responses else None,
-        backchannels_ignored=ignored("backchannel"),
-        vocal_tics_ignored=ignored("vocal_tic"),
-        non_directed_ignored=ignored("non_directed"),
-        counts=PanelCounts(
-            responses,
-            yields,
-            totals["backchannel"],
-            totals["vocal_tic"],
-            totals["non_directed"],
-            tally.agent_interrupts,
-        ),
-    )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
+    if over is None:
+        yield _ignored(kind, not _reacts(sound, agents))
+    elif (over.end - sound.start) * TICK <= _TALK_ON:
+        yield _ignored(kind, False)
