@@ -45,7 +45,7 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
         ("fsm", "**/*.toml", "turnfsm/fsm"),
         ("runtime", "**/*.toml", "turnfsm/runtime"),
         ("specs", "*.yaml", "turnfsm/specs"),
-        ("fsm/diagram/fonts", "*.otf", "turnfsm/fsm/diagram/fonts"),
+        ("fsm/diagram/fonts", "*", "turnfsm/fsm/diagram/fonts"),
         ("runtime/view/assets", "*", "turnfsm/runtime/view/assets"),
         ("runtime", "**/*.yaml", "turnfsm/runtime"),
         ("runtime/demo/recordings", "*", "turnfsm/runtime/demo/recordings"),

@@ -109,7 +109,7 @@ def test_markdown_holds_every_transition_once() -> None:
 
 @pytest.mark.parametrize("path", FONT_FILES, ids=lambda path: path.stem)
 def test_widths_are_those_of_the_fonts(path: object) -> None:
-    """Our reading of the font files agrees with fontTools'."""
+    """The widths that we ship with the fonts are theirs, as fontTools reads them."""
     tools = pytest.importorskip("fontTools.ttLib", reason="pip install fonttools")
     font = tools.TTFont(path)
     style = str(path).rpartition("-")[2].removesuffix(".otf")
