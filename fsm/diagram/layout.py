@@ -11,8 +11,6 @@ from a card to its boxes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import attrs
 
 from .chart import Card, Chart, Group, Item
@@ -107,18 +105,39 @@ class _Spine:
         return _Side(boxes, dests)
 
     def picture(self) -> Picture:
-        self.card_width = self._card_width()
+        self.x, self.card_width = 0.0, self._card_width()
         self._bands()
         left_lanes = self._lanes(self.left)
         right_lanes = self._lanes(self.right)
         self.x = MARGIN + self._side_width(self.left, left_lanes)
         right = self.x + self.card_width + self._side_width(self.right, right_lanes)
-        self.width = right + MARGIN if self.chart.brief else max(right + MARGIN, 560.0)
-        cards = [self._card(i, card) for i, card in enumerate(self.chart.cards)]
+        width = right + MARGIN if self.chart.brief else max(right + MARGIN, 560.0)
+        inner = width - 2 * MARGIN
+        said = [] if self.chart.brief else [self.chart.flow.is_, _now(self.chart)]
+        subtitle = tuple(line for words in said for line in wrap(words, FACES["guard"], inner))
+        panel, y = self._panel(MARGIN + (not self.chart.brief) * (34 + 18 * len(subtitle)), inner)
+        self._move_down(y + 28)
+        cards = [self._card(card, self.tops[i]) for i, card in enumerate(self.chart.cards)]
         groups = [self._straight(i, box) for i, box in self.straight.items()]
         groups += self._sided(self.left, left_lanes, -1)
         groups += self._sided(self.right, right_lanes, 1)
-        return self._finish(cards, groups)
+        y = self.bottom
+        for card in self.chart.finals:
+            cards.append(self._card(card, y + 34))
+            y = cards[-1].rect.bottom
+        legend = () if self.chart.brief else legend_runs(self.chart, inner)
+        lines = sum(runs[-1].line + 1 for runs in legend)
+        return Picture(
+            width=width,
+            height=y + MARGIN + (34 + lines * LINE - 8 if legend else 0),
+            title=self.chart.flow.name,
+            subtitle=subtitle,
+            common=panel,
+            cards=tuple(cards),
+            groups=tuple(groups),
+            legend=legend,
+            legend_at=(MARGIN, y + 34),
+        )
 
     def _card_width(self) -> float:
         cards = (*self.chart.cards, *self.chart.finals)
@@ -140,12 +159,14 @@ class _Spine:
         y = 0.0
         for i, card in enumerate(self.chart.cards):
             self.tops.append(y)
-            inner = self.card_width - 2 * PAD
-            height = card_height(sentence_lines(card, inner), lay_rows(card.items, inner))
-            self.heights.append(max(height, CHANNEL + (22 if self.chart.brief else 44)))
+            self.heights.append(self._card(card, y).rect.h)
             y += max(self._center(i), self.left.stack_height(i), self.right.stack_height(i))
             y += self.gap
         self.bottom = y - self.gap
+
+    def _move_down(self, y: float) -> None:
+        self.tops = [top + y for top in self.tops]
+        self.bottom += y
 
     def _center(self, i: int) -> float:
         box = self.straight.get(i)
@@ -181,9 +202,14 @@ class _Spine:
 
     # the places of all
 
-    def _card(self, i: int, card: Card) -> CardBox:
-        rect = Rect(self.x, self.tops[i], self.card_width, self.heights[i])
-        return _card_box(card, rect, card.state == self.chart.flow.initial)
+    def _card(self, card: Card, y: float) -> CardBox:
+        inner = self.card_width - 2 * PAD
+        sentence, rows = sentence_lines(card, inner), lay_rows(card.items, inner)
+        height = card_height(sentence, rows)
+        if not self.chart.flow.states[card.state].final:
+            height = max(height, CHANNEL + (22 if self.chart.brief else 44))
+        rect = Rect(self.x, y, self.card_width, height)
+        return CardBox(card, rect, sentence, rows, card.state == self.chart.flow.initial)
 
     def _straight(self, i: int, box: _Box) -> GroupBox:
         middle = self.x + self.card_width / 2
@@ -217,32 +243,7 @@ class _Spine:
         rect = Rect(min(near, far), y, box.w, box.h)
         return GroupBox(box.group, rect, box.rows, out, into)
 
-    # what stands above and below
-
-    def _finish(self, cards: list[CardBox], groups: list[GroupBox]) -> Picture:
-        inner = self.width - 2 * MARGIN
-        said = [] if self.chart.brief else [self.chart.flow.is_, _now(self.chart)]
-        subtitle = tuple(line for words in said for line in wrap(words, FACES["guard"], inner))
-        y = MARGIN + (0 if self.chart.brief else 24 + 18 * len(subtitle) + 10)
-        panel, y = self._panel(y, inner)
-        y += 28
-        cards = [attrs.evolve(card, rect=_down(card.rect, y)) for card in cards]
-        groups = [_shift(group, y) for group in groups]
-        y += self.bottom
-        finals, y = self._finals(y)
-        legend = () if self.chart.brief else legend_runs(self.chart, inner)
-        lines = sum(runs[-1].line + 1 for runs in legend)
-        return Picture(
-            width=self.width,
-            height=y + MARGIN + (34 + lines * LINE - 8 if legend else 0),
-            title=self.chart.flow.name,
-            subtitle=subtitle,
-            common=panel,
-            cards=(*cards, *finals),
-            groups=tuple(groups),
-            legend=legend,
-            legend_at=(MARGIN, y + 34),
-        )
+    # what stands above
 
     def _panel(self, y: float, inner: float) -> tuple[Panel | None, float]:
         if not self.chart.common:
@@ -257,16 +258,6 @@ class _Spine:
         rect = Rect(MARGIN, y, inner, height + 4)
         return Panel(rect, MARGIN + indent, tuple(sections)), rect.bottom
 
-    def _finals(self, y: float) -> tuple[list[CardBox], float]:
-        boxes = []
-        for card in self.chart.finals:
-            inner = self.card_width - 2 * PAD
-            height = card_height(sentence_lines(card, inner), lay_rows(card.items, inner))
-            rect = Rect(self.x, y + 34, self.card_width, height)
-            boxes.append(_card_box(card, rect, card.state == self.chart.flow.initial))
-            y = rect.bottom
-        return boxes, y
-
 
 _EXIT = 6 + LINE / 2
 """From the top of a box to the line that enters and leaves it: the middle of its first row."""
@@ -276,11 +267,6 @@ def _now(chart: Chart) -> str:
     if chart.marks.state is None:
         return ""
     return f"Now: {chart.marks.state}, with {', '.join(chart.marks.facts) or 'no fact'}."
-
-
-def _card_box(card: Card, rect: Rect, initial: bool) -> CardBox:
-    inner = rect.w - 2 * PAD
-    return CardBox(card, rect, sentence_lines(card, inner), lay_rows(card.items, inner), initial)
 
 
 def _bend(*points: Point) -> tuple[Point, ...]:
@@ -296,17 +282,6 @@ def _bend(*points: Point) -> tuple[Point, ...]:
 
 def _meet(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return one[0] < other[1] + LANE and other[0] < one[1] + LANE
-
-
-def _down(rect: Rect, y: float) -> Rect:
-    return attrs.evolve(rect, y=rect.y + y)
-
-
-def _shift(box: GroupBox, y: float) -> GroupBox:
-    def moved(points: Sequence[Point]) -> tuple[Point, ...]:
-        return tuple((px, py + y) for px, py in points)
-
-    return attrs.evolve(box, rect=_down(box.rect, y), out=moved(box.out), into=moved(box.into))
 
 
 def layout(chart: Chart) -> Picture:
