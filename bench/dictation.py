@@ -22,7 +22,7 @@ from turnfsm.testing import Outcome, ScriptedLLM, ScriptedUser, ScriptedVAD, Sta
 
 from .frame import Frame, quantile
 from .frame import table as markdown
-from .heard import replay
+from .heard import SILERO_MIN_SILENCE, replay
 
 __all__ = [
     "KINDS",
@@ -144,7 +144,7 @@ def play(name: str, drawn: Drawn) -> Seen:
         SESSIONS[name],  # type: ignore[arg-type]
         user=replay(drawn.groups, ScriptedUser(), 0.0),
         llm=ScriptedLLM({}, otherwise=REPLY),
-        vad=ScriptedVAD(min_silence=0.55),  # Silero's default
+        vad=ScriptedVAD(min_silence=SILERO_MIN_SILENCE),
     )
     if SESSIONS[name] is TurnSession:
         stage.at(0.5, partial(_ask, drawn.kind))

@@ -9,15 +9,16 @@ import numpy as np
 from livekit import rtc
 from livekit.agents import inference, vad
 
+from turnfsm.runtime.demo.parts import MIN_SILENCE
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.stt import Interims, MoonshineSTT
 from turnfsm.runtime.demo.transcribe import Transcriber
 from turnfsm.testing import ScriptedUser, ScriptedVAD, Utterance
 
-__all__ = ["MIN_SILENCE", "Heard", "replay", "scripted_vad"]
+__all__ = ["SILERO_MIN_SILENCE", "Heard", "replay", "scripted_vad"]
 
-MIN_SILENCE = 0.55
-"""Seconds of silence after which the VAD reports the end of speech: Silero's default."""
+SILERO_MIN_SILENCE = 0.55
+"""Seconds of silence after which Silero reports the end of speech by default."""
 
 _MIN_SPEECH = 0.05
 """The same for its start, in the VAD that replays it."""
@@ -118,6 +119,10 @@ def replay(sounds: Sequence[Utterance], user: ScriptedUser, at: float) -> Script
     return user
 
 
-def scripted_vad() -> ScriptedVAD:
-    """Reports the start and the end of each sound when the real VAD did."""
-    return ScriptedVAD(min_speech=_MIN_SPEECH, min_silence=MIN_SILENCE)
+def scripted_vad(min_silence: float = MIN_SILENCE) -> ScriptedVAD:
+    """Reports the start and the end of each sound when the real VAD did.
+
+    Args:
+        min_silence: Seconds of silence after which it reports the end; default: the demo's.
+    """
+    return ScriptedVAD(min_speech=_MIN_SPEECH, min_silence=min_silence)

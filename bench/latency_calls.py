@@ -23,7 +23,7 @@ from turnfsm.testing import (
     Stage,
 )
 
-from .heard import scripted_vad
+from .heard import SILERO_MIN_SILENCE, scripted_vad
 
 __all__ = ["PROFILES", "TURNS", "Sound", "draw", "names_of", "play"]
 
@@ -221,7 +221,7 @@ def play(
     if profile == "EOU model":
         handling["turn_detection"] = _Detector(sounds)
     stt = ScriptedSTT(user, ends_turns=handling.get("turn_detection") == "stt")
-    options: dict[str, Any] = {"vad": scripted_vad(), "stt": stt}
+    options: dict[str, Any] = {"vad": scripted_vad(SILERO_MIN_SILENCE), "stt": stt}
     stage = Stage(
         session,  # type: ignore[arg-type]
         user=user,

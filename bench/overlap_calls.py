@@ -16,7 +16,7 @@ from turnfsm.livekit import TurnSession
 from turnfsm.runtime.demo.speech import RATE, UserVoice
 from turnfsm.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage, Utterance
 
-from .heard import Heard, replay, scripted_vad
+from .heard import SILERO_MIN_SILENCE, Heard, replay, scripted_vad
 
 __all__ = [
     "ANSWER",
@@ -186,7 +186,7 @@ def play(
         user=user,
         llm=ScriptedLLM({ASKED: STORY}, otherwise=ANSWER),
         tts=ScriptedTTS(durations=dict.fromkeys(_sentences(STORY), drawn.story / 4)),
-        vad=scripted_vad(),
+        vad=scripted_vad() if drawn.sounds else scripted_vad(SILERO_MIN_SILENCE),
         can_pause=can_pause,
     ).run(30.0)
     return _seen(drawn, outcome)

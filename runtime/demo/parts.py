@@ -13,8 +13,10 @@ from .pace import Pace
 from .script import FALLBACK, RULES, Line
 from .tape import Sound
 
-__all__ = ["SessionStack", "Speakers", "Spoken", "Stack", "joined"]
+__all__ = ["MIN_SILENCE", "SessionStack", "Speakers", "Spoken", "Stack", "joined"]
 
+MIN_SILENCE = 0.3
+"""Seconds of silence after which the demo's VAD and STT report the end of speech."""
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 

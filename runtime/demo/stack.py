@@ -9,7 +9,7 @@ from livekit.agents import inference
 
 from .audio import WavInput, WavOutput
 from .pace import Pace
-from .parts import SessionStack, Spoken, Stack, joined
+from .parts import MIN_SILENCE, SessionStack, Spoken, Stack, joined
 from .script import SOUNDS, Line
 from .speech import UserVoice, write_conversation
 from .stt import MoonshineSTT
@@ -90,7 +90,7 @@ class AudioStack(SpokenStack, SessionStack):
         self.output = WavOutput(self.pace, rate=rate, words_in=words_in)
 
     def options(self) -> dict[str, Any]:
-        vad = inference.VAD(min_silence_duration=0.3)
+        vad = inference.VAD(min_silence_duration=MIN_SILENCE)
         return {**super().options(), "stt": self.stt, "tts": self.tts, "vad": vad}
 
     async def aclose(self) -> None:

@@ -11,6 +11,7 @@ from livekit import rtc
 from livekit.agents import APIConnectOptions, LanguageCode, inference, stt, utils, vad
 from livekit.agents.types import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, NotGivenOr
 
+from .parts import MIN_SILENCE
 from .speech import PCM, RATE
 from .transcribe import Transcriber
 from .words import words
@@ -27,7 +28,6 @@ class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
     Args:
         transcriber: The speech model.
         ignore: Phrases, such as sounds. An utterance that consists of one has no transcript.
-        min_silence: Seconds of silence that end an utterance.
 
     Attributes:
         recognised: What was said in each utterance, also if it is ignored.
@@ -37,12 +37,10 @@ class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
         stt = MoonshineSTT(Transcriber.load(), ignore=["uh-huh"])
     """
 
-    def __init__(
-        self, transcriber: Transcriber, *, ignore: Iterable[str] = (), min_silence: float = 0.3
-    ) -> None:
+    def __init__(self, transcriber: Transcriber, *, ignore: Iterable[str] = ()) -> None:
         super().__init__(capabilities=stt.STTCapabilities(streaming=True, interim_results=True))
         self.transcriber = transcriber
-        self.vad = inference.VAD(min_silence_duration=min_silence)
+        self.vad = inference.VAD(min_silence_duration=MIN_SILENCE)
         self.recognised: list[str] = []
         self._ignore = [words(phrase) for phrase in ignore]
 

@@ -19,7 +19,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .pace import Pace
-from .parts import SessionStack, Spoken, Stack
+from .parts import MIN_SILENCE, SessionStack, Spoken, Stack
 from .script import SOUNDS, Line
 from .words import words
 
@@ -76,7 +76,7 @@ class TextStack(Typed, SessionStack):
         self.input = ScriptedAudioInput(self._user)
 
     def options(self) -> dict[str, Any]:
-        vad = ScriptedVAD(min_silence=0.3)
+        vad = ScriptedVAD(min_silence=MIN_SILENCE)
         return {**super().options(), "stt": ScriptedSTT(self._user), "tts": self.tts, "vad": vad}
 
     def attach(self, session: AgentSession[Any]) -> None:
