@@ -10,7 +10,9 @@ from opentelemetry.trace import INVALID_SPAN, Span, get_current_span
 
 from turnfsm.fsm import Verdict
 from turnfsm.runtime.conversation.floor import Floor, Step
-from turnfsm.runtime.observe import Listener, observers
+from turnfsm.runtime.journal import Listener
+from turnfsm.runtime.observe import observers
+from turnfsm.runtime.observe.room_state import RoomState
 from turnfsm.runtime.observe.telemetry import SpanEvents, Telemetry
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -42,6 +44,7 @@ class Observers(observers.Observers):
         self._verdicts_wanted = False
         self._turn: TurnRuntime | None = None
         self._at: tuple[Floor, rtc.Room | None] | None = None
+        self._room_state: RoomState | None = None
 
     def watch_session(
         self, turn: TurnRuntime, timers: Mapping[str, float], floor: Floor, room: rtc.Room | None
@@ -67,6 +70,9 @@ class Observers(observers.Observers):
         """The runtime has closed."""
         self._turn = None
         super().end()
+        if self._room_state is not None:
+            self._room_state.end()
+            self._room_state = None
 
     def _listeners(self, turn: TurnRuntime) -> Iterator[Listener]:
         yield from super()._listeners(turn)
@@ -75,9 +81,8 @@ class Observers(observers.Observers):
         if self.telemetry is not None and self.telemetry.spans:
             yield SpanEvents(self.telemetry.said, _Spans(floor).current)
         if self._publish_state and room is not None:
-            from turnfsm.runtime.observe.room_state import RoomState
-
-            yield RoomState(lambda name, value: _set_attribute(room, name, value))
+            self._room_state = RoomState(partial(_set_attribute, room))
+            yield self._room_state
 
     def _report_verdict(self, seq: int, verdict: Verdict) -> None:
         self._emit("turn_verdict", verdict)

@@ -2,6 +2,6 @@
 on it.
 """
 
-from .watch import Consumer, Listener, Watch
+from .watch import Consumer, Watch
 
-__all__ = ["Consumer", "Listener", "Watch"]
+__all__ = ["Consumer", "Watch"]

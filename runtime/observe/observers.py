@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from turnfsm.fsm import TurnfsmError
+from turnfsm.runtime.journal import Listener
 from turnfsm.runtime.turn import TurnRuntime
 
-from .watch import Consumer, Listener, Watch
+from .watch import Consumer, Watch
 
 if TYPE_CHECKING:
     from turnfsm.fsm.audit.properties import Broken
@@ -67,7 +68,9 @@ class Observers:
         Args:
             timers: The seconds of all timers.
         """
-        self._watch = Watch(turn.journal, self._consumers(turn, timers), self._listeners(turn))
+        for listener in self._listeners(turn):
+            turn.journal.listen(listener)
+        self._watch = Watch(turn.journal, self._consumers(turn, timers))
 
     def end(self) -> None:
         """The runtime has closed."""
@@ -92,9 +95,9 @@ class Observers:
 
     def _listeners(self, turn: TurnRuntime) -> Iterator[Listener]:
         if turn_log.isEnabledFor(logging.INFO):  # DEBUG may be turned on later
-            from .turn_log import VerdictLog
+            from .turn_log import log_verdict
 
-            yield VerdictLog(turn.journal.typed)
+            yield lambda raw: log_verdict(turn.journal, raw)
 
     def _report_broken(self, broken: Broken) -> None:
         """In the next iteration of the event loop: the entry's actions come first."""

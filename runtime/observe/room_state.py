@@ -30,7 +30,7 @@ class RoomState:
         self._published = self._held = ""
         self._task: asyncio.Task[None] | None = None
 
-    def hear(self, raw: Raw) -> None:
+    def __call__(self, raw: Raw) -> None:
         """Take one record."""
         verdict = raw[6]
         if verdict is not None and verdict.dest != self._held:

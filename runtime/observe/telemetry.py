@@ -101,7 +101,7 @@ class SpanEvents:
         self._said = said
         self._span = span
 
-    def hear(self, raw: Raw) -> None:
+    def __call__(self, raw: Raw) -> None:
         """Take one record."""
         seq, _now, trigger, _of, _after, _tokens, verdict, _cause, data = raw
         if verdict is None:
@@ -126,6 +126,3 @@ class SpanEvents:
             texts = ((key, data[key]) for key in PRIVATE if key in data)
             fields |= {f"turnfsm.{key}": v for key, v in texts if isinstance(v, _SCALARS)}
         span.add_event(name, fields)
-
-    def end(self) -> None:
-        """The session has closed."""

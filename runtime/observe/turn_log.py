@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from turnfsm.fsm import Refused, Verdict
+from turnfsm.fsm import Refused
 from turnfsm.fsm.journal import (
     AgentEntryFailed,
     AudioResumed,
@@ -25,9 +25,9 @@ from turnfsm.fsm.journal import (
     VoiceUnrecognised,
 )
 from turnfsm.fsm.metrics.values import Interruption, Reported, Response, TurnEnd, Value
-from turnfsm.runtime.journal import Raw
+from turnfsm.runtime.journal import LiveJournal, Raw
 
-__all__ = ["TurnLog", "VerdictLog"]
+__all__ = ["TurnLog", "log_verdict"]
 
 logger = logging.getLogger("turnfsm.turn")
 
@@ -123,44 +123,23 @@ class TurnLog:
         return ""
 
 
-class VerdictLog:
-    """Writes a line for each verdict, immediately.
-
-    Args:
-        typed: Converts a raw record.
-    """
-
-    def __init__(self, typed: Callable[[Raw], Entry | Note]) -> None:
-        self._typed = typed
-
-    def hear(self, raw: Raw) -> None:
-        """Take one record."""
-        if not logger.isEnabledFor(logging.DEBUG):
-            return
-        entry = self._typed(raw)
-        if isinstance(entry, Entry):
-            _log_verdict(entry)
-
-    def end(self) -> None:
-        """The session has closed."""
-
-
-def _log_verdict(entry: Entry) -> None:
-    verdict = entry.verdict
+def log_verdict(journal: LiveJournal, raw: Raw) -> None:
+    """Write a line for a verdict, if DEBUG is on."""
+    if not logger.isEnabledFor(logging.DEBUG) or raw[6] is None:
+        return
+    entry, verdict = journal.typed(raw), raw[6]
+    if isinstance(verdict, Refused):
+        decided_by = {"row": None, "reason": verdict.reason, "why": verdict.why}
+    else:
+        decided_by = {"row": verdict.row, "reason": None, "why": None}
     fields = {
         "seq": entry.seq,
         "t": round(entry.t, 6),
-        "trigger": entry.trigger,
-        "of": entry.of,
+        "trigger": verdict.trigger,
+        "of": raw[3],
         "state": verdict.state,
         "dest": verdict.dest,
         "taken": bool(verdict),
-        **_decided_by(verdict),
+        **decided_by,
     }
     logger.debug("%s", verdict, extra=fields)
-
-
-def _decided_by(verdict: Verdict) -> dict[str, Any]:
-    if isinstance(verdict, Refused):
-        return {"row": None, "reason": verdict.reason, "why": verdict.why}
-    return {"row": verdict.row, "reason": None, "why": None}

@@ -8,25 +8,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from turnfsm.fsm.journal import Entry, Note
-from turnfsm.runtime.journal import LiveJournal, Raw
+from turnfsm.runtime.journal import LiveJournal
 
 if TYPE_CHECKING:
     from turnfsm.fsm.metrics.follower import Follower
     from turnfsm.fsm.metrics.values import Value
 
-__all__ = ["Consumer", "Listener", "Watch"]
+__all__ = ["Consumer", "Watch"]
 
 logger = logging.getLogger("turnfsm")
-
-
-class Listener(Protocol):
-    """Gets each record immediately."""
-
-    def hear(self, raw: Raw) -> None:
-        """Take one record. Called inside `post`, so it must be fast and must not post."""
-
-    def end(self) -> None:
-        """The session has closed."""
 
 
 class Consumer(Protocol):
@@ -45,27 +35,21 @@ class Consumer(Protocol):
 
 
 class Watch:
-    """Reads a journal for its consumers and listeners. Without them it does nothing.
+    """Reads a journal for its consumers. Without them it does nothing.
 
     Consumers get records in batches, so that posts stay fast. Record by record it would take
     several times as long, because LiveKit's code runs in between.
 
     Args:
         consumers: Get the records at intervals. An event loop must be running.
-        listeners: Get each record immediately.
     """
 
-    def __init__(
-        self, journal: LiveJournal, consumers: Iterable[Consumer], listeners: Iterable[Listener]
-    ) -> None:
+    def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:
         self._journal = journal
         self._consumers = tuple(consumers)
-        self._listeners = tuple(listeners)
         self._follower = self._measuring()
         self._seq = journal.seq
         self._due: asyncio.TimerHandle | None = None
-        for listener in self._listeners:
-            journal.listen(listener.hear)
         if self._consumers:
             self._late = min(consumer.late for consumer in self._consumers)
             self._look()
@@ -77,9 +61,6 @@ class Watch:
             self._catch_up()
             self._give([(None, self._follower.end() if self._follower else ())])
             self._due = None
-        for listener in self._listeners:
-            listener.end()
-        self._listeners = ()
 
     def _measuring(self) -> Follower | None:
         if not any(consumer.measures for consumer in self._consumers):

@@ -41,7 +41,7 @@ async def test_each_record_is_delivered_once_and_the_end_last() -> None:
     pump = pump_of()
     pump.post("user_started_speaking")
     taker = Taker()
-    watch = Watch(pump.journal, [taker], [])
+    watch = Watch(pump.journal, [taker])
     pump.post("user_stopped_speaking")
     pump.journal.note(1.0, "said", {})
     assert taker.seqs == []  # a record costs nothing when it is kept
@@ -55,7 +55,7 @@ async def test_a_consumer_that_fails_gets_no_more_records(
     """It is logged once."""
     pump = pump_of()
     taker = Taker()
-    watch = Watch(pump.journal, [Fails(), taker], [])
+    watch = Watch(pump.journal, [Fails(), taker])
     pump.post("user_started_speaking")
     with caplog.at_level(logging.ERROR, "turnfsm"):
         watch.end()
@@ -67,7 +67,7 @@ async def test_records_that_are_gone_are_counted(caplog: pytest.LogCaptureFixtur
     """More came at once than a journal keeps."""
     pump = pump_of(4)
     taker = Taker()
-    watch = Watch(pump.journal, [taker], [])
+    watch = Watch(pump.journal, [taker])
     for _ in range(10):
         pump.post("user_started_speaking")
     watch.end()
