@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from turnfsm.fsm.recording import VERSION, arguments_of, corrects, words_of
-from turnfsm.runtime.journal.sinks import new_file, path_of
+from turnfsm.runtime.journal import JsonlSink
 
 __all__ = ["EventFile", "hashed_arguments", "hashed_transcript", "hashed_words"]
 
@@ -29,8 +28,7 @@ class EventFile:
     """
 
     def __init__(self, target: str | Path | IO[str], header: Mapping[str, Any]) -> None:
-        opened = new_file(path_of(target)) if isinstance(target, str | Path) else target
-        self._file: IO[str] | None = opened
+        self._sink = JsonlSink(target, redact=None)
         self._write({"events": VERSION, **header})
 
     def event(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
@@ -38,14 +36,10 @@ class EventFile:
         self._write({"t": t, "event": name, **fields})
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._file is None:
-            return
-        try:
-            self._file.write(json.dumps(record) + "\n")
-            self._file.flush()
-        except (OSError, ValueError) as exc:  # the conversation continues without the recording
-            logger.error("the recording of events has stopped: %s", exc)
-            self._file = None
+        before = self._sink.error
+        self._sink.write(record)
+        if self._sink.error is not before:  # the conversation continues without the recording
+            logger.error("the recording of events has stopped: %s", self._sink.error)
 
 
 def hashed_words(text: str | None, key: bytes) -> list[str]:
