@@ -16,12 +16,9 @@ from turnfsm.fsm.flow import Flow
 from turnfsm.runtime.arguments import check_sinks
 from turnfsm.runtime.journal import JsonlSink, Sink
 
-from .page import build_page
-
 if TYPE_CHECKING:
-    from aiohttp import web
-
     from .hub import Feed  # it draws flows: imported when a session is shown
+    from .server import Server
 
 __all__ = ["VARIABLE", "LiveView", "sinks_of", "view_of"]
 
@@ -77,11 +74,10 @@ class LiveView:
         from .server import Server  # aiohttp
 
         self.hub = Hub()
-        self._changed = asyncio.Event()
-        routes = {"/": self._page, "/events": self._events}
-        self._server = Server(routes, host, port, token, more_ports)
+        page = {"mode": "live", "title": "turnfsm: live"}
+        self._server = Server(lambda: page, self._messages, host, port, token, more_ports)
         self.url = self._server.url
-        self.hub.changed = self._ring
+        self.hub.changed = self._server.ring
         self.hub.bind(self._server.loop.call_soon_threadsafe)
 
     def feed(self, flow: Flow, sinks: Iterable[Sink] = ()) -> Feed:
@@ -109,22 +105,9 @@ class LiveView:
         self.hub.bind(None)
         self._server.close()
 
-    def _ring(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def _page(self, _request: web.Request) -> web.Response:
-        from aiohttp import web
-
-        page = build_page({"mode": "live", "title": "turnfsm: live"})
-        return web.Response(text=page, content_type="text/html")
-
-    async def _events(self, request: web.Request) -> web.StreamResponse:
-        from .server import events
-
-        return await events(request, self._messages(request.query.get("session")))
-
-    async def _messages(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
+    async def _messages(
+        self, server: Server, key: str | None
+    ) -> AsyncGenerator[dict[str, Any] | str]:
         """The messages to one viewer: the list of sessions, why others cannot be shown, one
         session, its rows, the time."""
         listed: list[dict[str, Any]] | None = None
@@ -132,7 +115,7 @@ class LiveView:
         list_at = 0.0
         shown, at, over = None, 0, False
         while True:
-            changed = self._changed
+            news = server.news
             if (now := monotonic()) >= list_at:
                 list_at = now + _LIST_EVERY
                 if (sessions := list(self.hub.listed())) != listed:
@@ -157,7 +140,7 @@ class LiveView:
                 over = shown.ended
             try:
                 async with asyncio.timeout(_BEAT):
-                    await changed.wait()
+                    await news.wait()
                 await asyncio.sleep(0.03)  # simultaneous changes are sent together
             except TimeoutError:
                 continue

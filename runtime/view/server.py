@@ -17,14 +17,17 @@ from aiohttp import web
 
 from turnfsm.fsm.errors import TurnfsmError
 
-__all__ = ["PORT", "Server", "events", "is_loopback"]
+from .page import build_page
 
-PORT = 8765
+__all__ = ["Server", "is_loopback"]
 
 _SLOWEST = 30.0
 """Seconds that a viewer may take for one message; then it is disconnected. It may connect again."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+Message = Mapping[str, Any] | str
+"""What a viewer gets; text is JSON already."""
 
 
 def is_loopback(host: str) -> bool:
@@ -45,14 +48,20 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class Server:
-    """A server for pages, in a thread of its own.
+    """A server for one page and its viewers, in a thread of its own.
 
     Args:
+        page: What the page shows when it is opened.
+        messages: The messages to one viewer; takes the server, and the session that the viewer asks
+            for.
         host, port: The address; port 0 is any free one.
         token: What a request must contain. If the address is not loopback, one is made if none is
             given.
-        routes: Path to handler; a path of ``POST /x`` takes posts.
         more: How many ports are tried after a busy one.
+        posts: Path to handler.
+
+    Attributes:
+        news: Set when there is something new for the viewers, and then replaced.
 
     Raises:
         TurnfsmError: The address cannot be used.
@@ -60,16 +69,19 @@ class Server:
 
     def __init__(
         self,
-        routes: Mapping[str, Handler],
-        host: str = "127.0.0.1",
-        port: int = PORT,
+        page: Callable[[], Mapping[str, Any]],
+        messages: Callable[[Server, str | None], AsyncGenerator[Message]],
+        host: str,
+        port: int,
         token: str | None = None,
         more: int = 0,
+        posts: Mapping[str, Handler] | None = None,
     ) -> None:
         self.host = host
         self.token = token or ("" if is_loopback(host) else secrets.token_urlsafe(16))
         self.loop = _Loop()
-        self._routes = routes
+        self.news = asyncio.Event()
+        self._page, self._messages, self._posts = page, messages, posts or {}
         self._runner: web.AppRunner | None = None
         self._thread = threading.Thread(target=self._run, name="turnfsm view", daemon=True)
         self._thread.start()
@@ -91,6 +103,11 @@ class Server:
         """Run a coroutine in the server's thread. Returns a future of its result."""
         return asyncio.run_coroutine_threadsafe(job, self.loop)
 
+    def ring(self) -> None:
+        """There is something new for the viewers. Called in the server's thread."""
+        self.news.set()
+        self.news = asyncio.Event()
+
     def close(self) -> None:
         """Stop the server and disconnect the viewers."""
         if self.loop.is_closed():
@@ -110,9 +127,10 @@ class Server:
 
     async def _listen(self, port: int, more: int) -> int:
         app = web.Application(middlewares=[self._guard], client_max_size=4_000_000)
-        for path, handler in self._routes.items():
-            method, _, name = path.rpartition(" ")
-            app.router.add_route(method or "GET", name, handler)
+        app.router.add_get("/", self._open)
+        app.router.add_get("/events", self._events)
+        for path, handler in self._posts.items():
+            app.router.add_post(path, handler)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.2
         )
@@ -136,6 +154,28 @@ class Server:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _open(self, _request: web.Request) -> web.Response:
+        return web.Response(text=build_page(self._page()), content_type="text/html")
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Answer with server-sent events, one for each message.
+
+        If a viewer goes away or does not read, only its own answer ends.
+        """
+        response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        try:
+            messages = self._messages(self, request.query.get("session"))
+            async with contextlib.aclosing(messages) as stream:
+                async for message in stream:
+                    text = message if isinstance(message, str) else json.dumps(message, default=str)
+                    async with asyncio.timeout(_SLOWEST):
+                        await response.write(f"data: {text}\n\n".encode())
+        except (ConnectionError, TimeoutError):
+            if request.transport is not None:
+                request.transport.abort()
+        return response
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -172,24 +212,3 @@ def _unusable(host: str, port: int, error: OSError) -> TurnfsmError:
         return TurnfsmError(f"{host}:{port}: the port is in use; name another one: --port 0 is any")
     why = (error.strerror or str(error)).lower()
     return TurnfsmError(f"{host}:{port}: {why}; name an address of this machine and a free port")
-
-
-async def events(
-    request: web.Request, messages: AsyncGenerator[Mapping[str, Any] | str]
-) -> web.StreamResponse:
-    """Answer with server-sent events, one for each message. Text is JSON already.
-
-    If a viewer goes away or does not read, only its own answer ends.
-    """
-    response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
-    await response.prepare(request)
-    try:
-        async with contextlib.aclosing(messages) as stream:
-            async for message in stream:
-                text = message if isinstance(message, str) else json.dumps(message, default=str)
-                async with asyncio.timeout(_SLOWEST):
-                    await response.write(f"data: {text}\n\n".encode())
-    except (ConnectionError, TimeoutError):
-        if request.transport is not None:
-            request.transport.abort()
-    return response

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .flow_page import FlowFile
-from .page import build_page
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+    from .server import Server
 
 __all__ = ["FlowStudio"]
 
@@ -45,9 +46,8 @@ class FlowStudio:
 
         self._file = FlowFile(name)
         self._seen = self._stamps()
-        self._changed = asyncio.Event()
-        routes = {"/": self._page, "/events": self._events, "POST /simulate": self._simulate}
-        self._server = Server(routes, host, port, token)
+        posts = {"/simulate": self._simulate}
+        self._server = Server(self._page, self._messages, host, port, token, posts=posts)
         self.url = self._server.url
         self._watch = self._server.call(self._watching())
 
@@ -67,8 +67,7 @@ class FlowStudio:
             except Exception:  # the next save is looked at again
                 logger.exception("%s cannot be shown", self._file.name)
                 continue
-            self._changed.set()
-            self._changed = asyncio.Event()
+            self._server.ring()
 
     def _stamps(self) -> dict[Path, tuple[int, int]]:
         """The flow's file, and those beside it, which it may extend."""
@@ -82,27 +81,21 @@ class FlowStudio:
             found[file] = (stat.st_mtime_ns, stat.st_size)
         return found
 
-    async def _page(self, _request: web.Request) -> web.Response:
-        from aiohttp import web
+    def _page(self) -> dict[str, Any]:
+        return {**self._file.data, "served": True}
 
-        page = build_page({**self._file.data, "served": True})
-        return web.Response(text=page, content_type="text/html")
-
-    async def _events(self, request: web.Request) -> web.StreamResponse:
-        from .server import events
-
-        return await events(request, self._messages())
-
-    async def _messages(self) -> AsyncGenerator[dict[str, Any]]:
+    async def _messages(
+        self, server: Server, _session: str | None
+    ) -> AsyncGenerator[dict[str, Any]]:
         sent = None
         while True:
-            changed = self._changed
+            news = server.news
             if sent is not self._file.data:
                 sent = self._file.data
                 yield {"flow": sent}
             try:
                 async with asyncio.timeout(_BEAT):
-                    await changed.wait()
+                    await news.wait()
             except TimeoutError:
                 yield {}
 
