@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import Future
-from functools import partial
 from typing import Any
 
 from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
@@ -19,9 +18,7 @@ from turnfsm.fsm.program import ACTS, ARMS, KEEPS, RESTARTS, SLOW_PATH
 
 from .effects import CAUSE, CURRENT, Effects, Observer, said
 from .event import Event
-from .host_facts import answers_of
 from .journal import LiveJournal
-from .threads import from_thread
 from .timers import Plan, plan_of
 
 __all__ = ["Event", "EventPump", "Observer"]
@@ -163,8 +160,22 @@ class EventPump(Effects):
                 missing.
         """
         self._named(trigger, of)
-        post = partial(self.post, trigger, of, **data)
-        return from_thread(self._loop, post, partial(self._refusal, trigger))
+        if self._loop is None:
+            raise TurnfsmError("the runtime has no loop yet; start() it before other threads post")
+        answer: Future[Verdict] = Future()
+        answer.set_running_or_notify_cancel()
+
+        def deliver() -> None:
+            try:
+                answer.set_result(self.post(trigger, of, **data))
+            except Exception as exc:
+                answer.set_exception(exc)
+
+        try:
+            self._loop.call_soon_threadsafe(deliver)
+        except RuntimeError:  # the loop is closed, so nothing will run there any more
+            answer.set_result(self._refusal(trigger))
+        return answer
 
     def note(self, kind: str, **data: Any) -> None:
         """Add a note to the journal.
@@ -247,9 +258,16 @@ class EventPump(Effects):
     def _ask_host(self, facts: tuple[str, ...]) -> None:
         """Ask the host for host facts. If a method raises, the last value is used."""
         self._barred = "asking"
-        answers, failed = answers_of(self._host, facts)
+        answers: dict[str, bool] = {}
+        failed: dict[str, str] = {}
+        for name in facts:
+            try:
+                answers[name] = bool(getattr(self._host, name)())
+            except Exception as exc:
+                logger.error("host fact %r raised; its last value is used", name, exc_info=exc)
+                failed[name] = said(exc)
         if self._barred == "asking":
             self._barred = None
         self.machine.set_host_facts(answers)
-        for name, error in failed:
-            self.note("host_fact_failed", fact=name, error=said(error))
+        for name, error in failed.items():
+            self.note("host_fact_failed", fact=name, error=error)

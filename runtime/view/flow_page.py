@@ -22,7 +22,7 @@ from .page import build_page
 from .records import RecordEncoder
 from .simulator import simulate
 
-__all__ = ["FlowFile", "flow_page", "flow_view"]
+__all__ = ["FlowFile", "flow_page"]
 
 _PACE = 0.5
 """Seconds that a step of a counterexample takes on the page."""
@@ -33,42 +33,7 @@ def flow_page(name: str | Path) -> str:
 
     If the file is not a flow, the page shows the findings.
     """
-    _, data = flow_view(name)
-    return build_page(data)
-
-
-def flow_view(name: str | Path, before: Flow | None = None) -> tuple[Flow | None, dict[str, Any]]:
-    """Load and prove a flow, for the page.
-
-    Args:
-        before: What the page showed before; it is used while the file is not a flow.
-
-    Returns:
-        The flow, or None, and what the page shows of it.
-    """
-    report = check_file(name)
-    flow: Flow | None
-    try:
-        flow = load_flow(name)
-    except FlowError:
-        flow = None
-    shown = flow or before or _NOTHING
-    data: dict[str, Any] = {
-        "mode": "flow",
-        "title": f"{report.flow or Path(name).name}: a flow",
-        "flow": flow_data(shown),
-        "initial": shown.initial,
-        "startedAt": 0,
-        "redacted": False,
-        "damage": None,
-        "records": [],
-        "report": _report(report),
-        "matrix": _matrix(matrix(shown)),
-        "simulation": simulate(shown, ()),
-    }
-    if flow is None:  # the lines are those of the file, the rest is what it was
-        data["flow"]["source"] = {"files": [{"name": str(name), "text": _text(name)}], "at": {}}
-    return flow, data
+    return build_page(FlowFile(name).data)
 
 
 class FlowFile:
@@ -81,16 +46,40 @@ class FlowFile:
         data: What the page shows.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str | Path) -> None:
         self.name = name
-        self._flow: Flow | None
-        self._flow, self.data = flow_view(name)
+        self._flow: Flow | None = None
+        self.data: dict[str, Any] = {}
+        self.read()
 
     def read(self) -> dict[str, Any]:
-        """Read and prove the file again. Returns what the page shows."""
-        flow, data = flow_view(self.name, self._flow)
-        self._flow, self.data = flow or self._flow, data
-        return data
+        """Read and prove the file again. Returns what the page shows.
+
+        While the file is not a flow, the page shows the findings, and the last flow.
+        """
+        report = check_file(self.name)
+        try:
+            self._flow, loaded = load_flow(self.name), True
+        except FlowError:
+            loaded = False
+        shown = self._flow or _NOTHING
+        self.data = {
+            "mode": "flow",
+            "title": f"{report.flow or Path(self.name).name}: a flow",
+            "flow": flow_data(shown),
+            "initial": shown.initial,
+            "startedAt": 0,
+            "redacted": False,
+            "damage": None,
+            "records": [],
+            "report": _report(report),
+            "matrix": _matrix(matrix(shown)),
+            "simulation": simulate(shown, ()),
+        }
+        if not loaded:  # the lines are those of the file, the rest is what it was
+            files = [{"name": str(self.name), "text": _text(self.name)}]
+            self.data["flow"]["source"] = {"files": files, "at": {}}
+        return self.data
 
     def simulate(self, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
         """Simulate triggers, as `simulate`. None if the file has never been a flow."""
