@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from turnfsm.fsm.flow import Flow
@@ -90,9 +90,9 @@ class Follower:
         verdict = self._machine.step(trigger, of)
         self.said[trigger] = (self._now, verdict)
         if verdict.entered:
-            self._due.clear()
-            self._late.clear()
-            self._arm(self._machine.timers)
+            self._due = {timer: due for timer, due in self._due.items() if timer in verdict.keeps}
+            self._late = {timer: None for timer in self._late if timer in verdict.keeps}
+            self._arm(timer for timer in self._machine.timers if timer not in verdict.keeps)
         self._arm(verdict.restarts)
         return verdict
 
@@ -100,7 +100,7 @@ class Follower:
         host_facts = self._triggers.host_facts()
         self._machine.set_host_facts({n: host_facts.get(n, False) for n in self.flow.host_facts})
 
-    def _arm(self, timers: tuple[str, ...]) -> None:
+    def _arm(self, timers: Iterable[str]) -> None:
         for timer in timers:
             self._late.pop(timer, None)
             self._due[timer] = self._now + self.flow.timers[timer]
