@@ -98,7 +98,7 @@ class LiveJournal:
         self._wake: Callable[[], None] | None = None
         self.append = self._begin
         if self._sinks:
-            self._write(self._header().to_json())
+            self._write(self.header().to_json())
 
     def shift(self, seconds: float) -> None:
         """The clock was replaced by one that is ahead by this many seconds."""
@@ -132,24 +132,22 @@ class LiveJournal:
         """There are records since the last `drain`."""
         return bool(self._fresh)
 
-    def record_of(self, raw: Raw) -> dict[str, Any]:
-        """An entry or a note as a JSON object. Thread-safe."""
-        return self.typed(raw).to_json()
-
-    def header(self) -> Header:
-        """The header of the whole journal."""
-        return self._header()
-
     # -- reading
 
     def typed(self, raw: Raw) -> Entry | Note:
-        """The `Entry` or `Note` of a raw record."""
+        """The `Entry` or `Note` of a raw record. Thread-safe."""
         seq, now, trigger, of, after, _tokens, verdict, cause, data = raw
         t = now - self.start
         if verdict is None or after is None:
             return Note(seq, t, trigger, data or {})
         facts = self.program.names(after.facts)
         return Entry(seq, t, trigger, of, facts, verdict, cause, data or {})
+
+    def header(self, snapshot: Snapshot | None = None) -> Header:
+        """The header of the whole journal, or of the part after a snapshot."""
+        flow = self.program.flow
+        timers = {**flow.timers, **(self._timers or {})}
+        return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot, None, timers)
 
     def listen(self, listener: Listener) -> None:
         """Call a listener with every record from now on.
@@ -199,7 +197,7 @@ class LiveJournal:
         first = next((raw for raw in kept if raw[6] is not None), None)
         whole = first is None or kept[0][0] == 1
         snapshot = None if first is None or whole else self._snapshot(first)
-        return Journal(self._header(snapshot), tuple(self.typed(raw) for raw in kept))
+        return Journal(self.header(snapshot), tuple(self.typed(raw) for raw in kept))
 
     @property
     def refusals(self) -> Iterator[Entry]:
@@ -252,11 +250,6 @@ class LiveJournal:
                 # A broken sink must not break the conversation (test_sinks).
                 logger.exception("sink %r gets no more records", sink)
                 self._sinks = tuple(other for other in self._sinks if other is not sink)
-
-    def _header(self, snapshot: Snapshot | None = None) -> Header:
-        flow = self.program.flow
-        timers = {**flow.timers, **(self._timers or {})}
-        return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot, None, timers)
 
     def _snapshot(self, raw: Raw) -> Snapshot:
         """The machine's configuration after the first entry in memory."""

@@ -226,7 +226,7 @@ class Keeper:
         """Write records. Called in the thread of the store."""
         assert self._journal is not None
         try:
-            records = (*more, *map(self._journal.record_of, raws))
+            records = (*more, *(self._journal.typed(raw).to_json() for raw in raws))
             lines = tuple(as_line(self._redact(record)).rstrip("\n") for record in records)
             batch = Batch(self.session, self.epoch, self._first, lines, durable)
             [taken] = self._store.append([batch])
