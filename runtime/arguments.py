@@ -18,15 +18,10 @@ _LONGEST = 86_400
 
 
 def check_count(name: str, value: int, usual: int = 4096) -> int:
-    """Check a count: a positive whole number.
-
-    Args:
-        name: The name of the argument.
-        value: Its value.
-        usual: The value that the message gives as an example.
+    """The value of an argument, if it is a positive whole number.
 
     Raises:
-        TurnfsmError: It is not a positive whole number.
+        TurnfsmError: It is not. The message gives `usual` as an example.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise TurnfsmError(

@@ -17,11 +17,7 @@ logger = logging.getLogger("turnfsm")
 
 
 class EventFile:
-    """Writes one event a line, until that fails.
-
-    Args:
-        target: The path of a new file, a folder, or an open text file.
-        header: The fields of the first line.
+    """Writes one event a line, until that fails. `header` has the fields of the first line.
 
     Raises:
         JournalError: The file exists or cannot be created.

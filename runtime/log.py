@@ -26,11 +26,6 @@ class Log:
     Args:
         moved: Called when the agenda has changed.
         turn_ended: Called with each turn that ends.
-
-    Attributes:
-        agenda: The current agenda.
-        turns: The user's turns.
-        note: Writes a note into the journal.
     """
 
     def __init__(self, moved: Callable[[], None], turn_ended: Callable[[TurnEnd], None]) -> None:

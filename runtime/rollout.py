@@ -15,15 +15,11 @@ Made = TypeVar("Made")
 
 
 def rollout_of(make: Callable[..., Made], share: float) -> Callable[..., Made]:
-    """Return a function that makes what governs a share of the conversations, and otherwise what
-    observes.
+    """A function that makes what governs a share of the conversations, and observes the others.
 
     Args:
         make: Takes `observe` and `session_id`. What it makes has a `turn`.
-        share: The share that is governed, from 0 to 1.
-
-    Raises:
-        TurnfsmError: The share is not a number from 0 to 1.
+        share: From 0 to 1; a `TurnfsmError` says if it is not.
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise TurnfsmError(f"a share cannot be {share!r}; give a number from 0 to 1, such as 0.1")

@@ -32,10 +32,8 @@ def decided(
 ) -> tuple[AuditFinding, ...]:
     """Replay a recording through a flow, and add the flow's decision to each finding.
 
-    Args:
-        findings: The findings in the order of time, each with the triggers to look for.
-        recording: The events.
-        flow: The flow of the turn. The flow `session` is the shipped one.
+    The findings are in the order of time, each with the triggers to look for. The flow is that of
+    the turn; the flow `session` is the shipped one.
     """
     followers = (Follower(flow, TurnTriggers), Follower(load_shipped("session"), SessionTriggers))
     events = iter(recording.events)
@@ -65,12 +63,9 @@ def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
 def broken_in(
     journal: Journal, flow: Flow, timers: Mapping[str, float]
 ) -> tuple[AuditFinding, ...]:
-    """The properties that a journal breaks, each once, with the line of the flow that did it.
+    """The properties that a whole journal breaks, each once, with the line of the flow that did it.
 
-    Args:
-        journal: The journal, from its first entry on.
-        flow: The flow that made it.
-        timers: The session's seconds, which override those of the flow.
+    `timers` are the session's seconds, which override those of the flow.
     """
     judge = Judge(flow, {**flow.timers, **timers})
     findings = {

@@ -30,10 +30,6 @@ class Triggers(Protocol):
 class Follower:
     """Steps through a flow along a session's events, with the timers of the flow.
 
-    Args:
-        flow: The flow, which does not govern the session.
-        triggers: Translates the events.
-
     Attributes:
         said: The last verdict of each trigger, and its time.
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import attrs
 
 from turnfsm.fsm.journal import AgentEntryFailed, Closed, ComponentFailed
@@ -27,12 +25,6 @@ class Tally:
         refusals: How many requests and events were refused.
         limits: How many time limits were reached.
         failures: How many components failed for good, plus one if an error closed the session.
-
-    Example:
-        >>> from turnfsm.fsm.metrics.values import Response
-        >>> from turnfsm.fsm.metrics.tally import Tally
-        >>> Tally.over([Response(2.0, 2.6), Response(9.0, 12.0)]).worst
-        9.0
     """
 
     waited: float = 0.0
@@ -42,14 +34,6 @@ class Tally:
     refusals: int = 0
     limits: int = 0
     failures: int = 0
-
-    @classmethod
-    def over(cls, values: Iterable[Value]) -> Tally:
-        """Count the trouble in these values."""
-        tally = cls()
-        for value in values:
-            tally.add(value)
-        return tally
 
     def add(self, value: Value) -> None:
         """Count a value."""

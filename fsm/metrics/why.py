@@ -62,14 +62,7 @@ def explain(
 
 
 def how_it_ended(journal: Journal) -> str | None:
-    """How a conversation ended, in a sentence; None if it was closed without an error.
-
-    Example:
-        >>> from turnfsm import read_journal
-        >>> from turnfsm.metrics import how_it_ended
-        >>> how_it_ended(read_journal("journal.jsonl")) is None
-        True
-    """
+    """How a conversation ended, in a sentence; None if it was closed without an error."""
     last = journal.records[-1] if journal.records else None
     closed = event_of(last) if isinstance(last, Note) else None
     if not isinstance(closed, Closed):

@@ -15,9 +15,7 @@ __all__ = ["trace_journal"]
 def trace_journal(proof: Trace, pace: float = 0.0) -> Journal:
     """The journal of a machine that takes the steps of a counterexample.
 
-    Args:
-        trace: The counterexample.
-        pace: Seconds for each step; a timer takes its own seconds.
+    Each takes `pace` seconds; a timer takes its own.
     """
     assert proof.flow is not None
     machine = Machine(proof.flow)

@@ -31,13 +31,8 @@ class FollowedTurn(TurnRuntime):
 class Following:
     """The host of a flow that only follows: it posts events, and carries out no action.
 
-    Args:
-        flow: The flow.
-        timers: Seconds that override those of the flow.
-        sinks: Each gets every record of the journal.
-
-    Attributes:
-        turn: The runtime.
+    `timers` are seconds that override those of the flow. `turn` is the runtime, whose journal the
+    sinks get.
     """
 
     def __init__(self, flow: Flow, timers: Mapping[str, float], sinks: Iterable[Sink]) -> None:
@@ -59,13 +54,7 @@ class Following:
         raise AttributeError(name)
 
     def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
-        """Follow one event.
-
-        Args:
-            t: Seconds since the beginning.
-            name: Its name, as in `Recorded`.
-            fields: Its fields.
-        """
+        """Follow one event, as in `Recorded`, `t` seconds after the beginning."""
         if self.turn.closed:
             return
         self._triggers.hear(Recorded(t, name, fields))

@@ -63,11 +63,7 @@ class Observers:
         self._watch: Watch | None = None
 
     def watch(self, turn: TurnRuntime, timers: Mapping[str, float]) -> None:
-        """Observe this runtime's journal from now on.
-
-        Args:
-            timers: The seconds of all timers.
-        """
+        """Observe this runtime's journal from now on. `timers` are the seconds of all timers."""
         for listener in self._listeners(turn):
             turn.journal.listen(listener)
         self._watch = Watch(turn.journal, self._consumers(turn, timers))

@@ -21,8 +21,7 @@ EVERY = 0.2
 class RoomState:
     """Publishes the current state, at most every 0.2 s, and always the last one.
 
-    Args:
-        publish: Sets an attribute of the local participant; awaited, its errors are logged.
+    `publish` sets an attribute of the local participant; its errors are logged.
     """
 
     def __init__(self, publish: Callable[[str, str], Awaitable[None]]) -> None:

@@ -104,13 +104,9 @@ class Keeper:
         return acquired
 
     def begin(self, journal: LiveJournal, start: Records, gather: Callable[[], Records]) -> None:
-        """Write from now on.
+        """Write the journal from now on, and what `gather` returns before each write.
 
-        Args:
-            journal: Its entries are written from here on.
-            start: Everything older that the next worker needs. Written first, together with the
-                current journal.
-            gather: Returns what to write in addition to the journal. Called before each write.
+        `start` is everything older that the next worker needs. It is written first.
         """
         self._journal, self._gather = journal, gather
         self._start = start

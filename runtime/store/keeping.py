@@ -92,9 +92,7 @@ class Keeping:
     async def acquire(self, flow: Flow, calls: Callable[[Journal], object]) -> Past | None:
         """Take over the session, which continues under this flow. Only the first time counts.
 
-        Args:
-            flow: The flow.
-            calls: Reads the tool calls of a journal.
+        `calls` reads the tool calls of a journal.
 
         Returns:
             The previous worker's conversation; None for a new session.
@@ -129,11 +127,9 @@ class Keeping:
     def begin(
         self, journal: LiveJournal, gather: Callable[[], Iterable[Mapping[str, Any]]]
     ) -> None:
-        """Write from now on. The existing records are written first, in one batch.
+        """Write the whole journal from now on, and what `gather` returns before each write.
 
-        Args:
-            journal: The journal, which is written completely.
-            gather: Returns what to write in addition. Called before each write.
+        The existing records are written first, in one batch.
         """
         assert self._keeper is not None
         header = self._redact(journal.header().to_json())

@@ -21,12 +21,7 @@ _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
 def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """What the page shows of a flow.
-
-    Args:
-        flow: The flow.
-        timers: Seconds that override those of the flow.
-    """
+    """What the page shows of a flow. `timers` are seconds that override those of the flow."""
     seconds = {**flow.timers, **(timers or {})}
     drawn = render(flow, overview=True, theme="light").decode()
     return {

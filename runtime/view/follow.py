@@ -82,12 +82,9 @@ class _Growing:
 
 
 class Folder:
-    """Shows a journal, or all journals of a folder, while they are written.
+    """Shows a journal, or all ``*.jsonl`` of a folder, while they are written.
 
-    Args:
-        path: A journal, or a folder of ``*.jsonl``; new files are found.
-        hub: Shows them.
-        flow_of: Returns the flow for the name in a journal's header.
+    `flow_of` returns the flow for the name in a journal's header.
     """
 
     def __init__(self, path: Path, hub: Hub, flow_of: Callable[[str], Flow]) -> None:

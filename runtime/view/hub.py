@@ -162,10 +162,7 @@ class Conversation:
 class Feed:
     """A sink that shows a session to the viewers of a hub.
 
-    Args:
-        hub: Shows it.
-        flow: The flow of the session.
-        redact: How the text of the conversation is removed; None shows it.
+    `redact` says how the text of the conversation is removed; None shows it.
     """
 
     def __init__(self, hub: Hub, flow: Flow, redact: Redact | None = "leave_out") -> None:

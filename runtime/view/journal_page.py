@@ -24,8 +24,6 @@ def journal_page(
     """One HTML file with a whole conversation. It needs no server and no network.
 
     Args:
-        journal: The conversation.
-        flow: The flow that made it.
         sound: Its recording, played in step with the picture.
         offset: The second of the journal at which the recording begins.
         title: The title of the page; by default the flow's name.
@@ -33,13 +31,6 @@ def journal_page(
     Raises:
         UnknownName: The journal is of another flow.
         TurnfsmError: The recording is not as long as the journal.
-
-    Example:
-        >>> from turnfsm import load_flow
-        >>> from turnfsm.fsm.journal import journal_of
-        >>> header = {"journal": 1, "flow": "turn", "initial": "listening"}
-        >>> journal_page(journal_of([header]), load_flow("turn"))[:15]
-        '<!doctype html>'
     """
     data = journal_data(journal, flow, title)
     if sound is None:

@@ -180,12 +180,7 @@ def view_of(view: LiveView | bool | str | None) -> LiveView | None:
 def sinks_of(
     flow: Flow, sinks: Iterable[Sink], view: LiveView | bool | str | None
 ) -> tuple[Sink, ...]:
-    """The sinks of a session, and one for the page that shows it.
-
-    Args:
-        flow: The flow of the session.
-        sinks: The argument of the application.
-        view: As for `view_of`.
+    """The sinks of a session, and one for the page that shows it, as `view_of`.
 
     Raises:
         TurnfsmError: One of them is no sink, or `view` is none of what it may be.

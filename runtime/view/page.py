@@ -33,15 +33,10 @@ SCRIPTS = (
 
 
 def build_page(data: Mapping[str, Any], sound: bytes = b"", sound_type: str = "") -> str:
-    """Build one HTML page.
+    """Build one HTML page that shows some JSON data, and plays a recording of a media type.
 
     Its security policy allows its own script, the worker that the data names, and nothing else. It
     connects only to the server that it came from.
-
-    Args:
-        data: What it shows, as JSON data.
-        sound: A recording that it plays.
-        sound_type: Its media type.
     """
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

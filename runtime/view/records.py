@@ -24,11 +24,7 @@ class Begun:
         self._heard = False
 
     def feed(self, record: Record) -> float | None:
-        """Take the next record.
-
-        Returns:
-            When the speech of this message began; None if it is not a message.
-        """
+        """When the speech of this message began; None if it is not a message."""
         if isinstance(record, Entry):
             self._entry(record)
             return None

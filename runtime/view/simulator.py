@@ -35,13 +35,8 @@ def _presses(steps: Iterable[str | Mapping[str, Any]]) -> Iterator[dict[str, Any
 def scenes_for(flow: Flow) -> list[dict[str, Any]]:
     """The scenes that a flow can play, each with ``name`` and ``presses`` for `simulate`.
 
-    A trigger or host fact that the flow does not have is left out.
-
-    Args:
-        flow: The flow.
-
-    Returns:
-        The scenes; none if the flow is not about the turns of a conversation.
+    A trigger or host fact that the flow does not have is left out. A flow that is not about the
+    turns of a conversation has no scenes.
     """
     known = {*flow.triggers, *flow.timers}
     asks, *_ = _FILE["parts"].values()
@@ -124,7 +119,6 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     The same triggers give the same answers, so they can be posted again after a change of the flow.
 
     Args:
-        flow: The flow.
         presses: Each with ``trigger``; ``host``: the host facts that are true; ``stale``: the
             trigger belongs to the step or turn before the current one; ``only_in``: it is left out
             in every other state; ``words``: so many were said, and it is left out in a state whose
@@ -133,12 +127,6 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     Returns:
         The records, the answer that each trigger would get now, what could not be posted, and the
         scenes that can be played.
-
-    Example:
-        >>> from turnfsm import load_flow
-        >>> done = simulate(load_flow("turn"), [{"trigger": "step_started"}])
-        >>> done["records"][0]["d"]
-        'thinking'
     """
     simulation, trouble, host = _Simulation(flow), None, frozenset[str]()
     for press in list(presses)[:_MOST]:

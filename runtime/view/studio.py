@@ -28,15 +28,7 @@ _BEAT = 5.0
 class FlowStudio:
     """Serves the page of a flow, and proves the flow again whenever its file is saved.
 
-    Args:
-        name: A file, or the name of a shipped flow.
-        host, port, token: As `LiveView`.
-
-    Attributes:
-        url: What to open in a browser.
-
-    Raises:
-        TurnfsmError: The address cannot be used.
+    `name` is a file, or the name of a shipped flow; the address and `url` are as for `LiveView`.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from turnfsm import load_flow
@@ -17,7 +18,16 @@ from turnfsm.fsm.metrics.values import (
     Reported,
     Response,
     Silence,
+    Value,
 )
+
+
+def tally_of(values: Iterable[Value]) -> Tally:
+    """The trouble in these values."""
+    tally = Tally()
+    for value in values:
+        tally.add(value)
+    return tally
 
 
 def silence(start: float, end: float, cause: Cause = "llm") -> Silence:
@@ -27,18 +37,18 @@ def silence(start: float, end: float, cause: Cause = "llm") -> Silence:
 
 def test_a_silence_counts_only_if_somebody_waited() -> None:
     """Nobody had asked anything in the longest one."""
-    tally = Tally.over([silence(1, 4), silence(10, 15, "tts"), silence(20, 90, "nothing_asked")])
+    tally = tally_of([silence(1, 4), silence(10, 15, "tts"), silence(20, 90, "nothing_asked")])
     assert (tally.waited, tally.longest) == (8, silence(10, 15, "tts"))
 
 
 def test_the_worst_moment_is_a_silence_before_a_response_before_a_refusal() -> None:
     """Of several, the longest silence, the slowest response, and the first refusal."""
     refusals = [Refusal(3.0, "reply", "speaking", "no"), Refusal(2.0, "reply", "paused", "no")]
-    assert Tally.over(refusals).worst == 3.0
+    assert tally_of(refusals).worst == 3.0
     responses = [Response(5.0, 5.5), Response(8.0, 9.5)]
-    assert Tally.over([*refusals, *responses]).worst == 8.0
-    assert Tally.over([*refusals, *responses, silence(1, 4), silence(6, 8.5)]).worst == 1
-    assert Tally.over([]).worst is None
+    assert tally_of([*refusals, *responses]).worst == 8.0
+    assert tally_of([*refusals, *responses, silence(1, 4), silence(6, 8.5)]).worst == 1
+    assert tally_of([]).worst is None
 
 
 def test_conversations_are_ordered_by_failures_limits_silence_and_refusals() -> None:
@@ -46,12 +56,12 @@ def test_conversations_are_ordered_by_failures_limits_silence_and_refusals() -> 
     given_up = Reported(1.0, ComponentFailed("tts", "", "APIError", recoverable=False))
     retried = Reported(1.0, ComponentFailed("tts", "", "APIError", recoverable=True))
     worse_first = [
-        Tally.over([given_up]),
-        Tally.over([LimitReached(1.0, "tool_limit")]),
-        Tally.over([silence(1, 9)]),
-        Tally.over([silence(1, 4), Refusal(1.0, "reply", "paused", "no")]),
-        Tally.over([Refusal(1.0, "reply", "paused", "no")]),
-        Tally.over([retried]),
+        tally_of([given_up]),
+        tally_of([LimitReached(1.0, "tool_limit")]),
+        tally_of([silence(1, 9)]),
+        tally_of([silence(1, 4), Refusal(1.0, "reply", "paused", "no")]),
+        tally_of([Refusal(1.0, "reply", "paused", "no")]),
+        tally_of([retried]),
     ]
     ranks = [tally.rank for tally in worse_first]
     assert ranks == sorted(ranks, reverse=True)
