@@ -29,8 +29,7 @@ class FloorTimes:
         self._user = False
         self._overlap: tuple[float, str] | None = None
         self._interrupting: float | None = None  # the user started here, over the agent
-        self._stopped: float | None = None
-        self._speech_stopped: float | None = None
+        self._stopped: float | None = None  # interrupted here, and not resumed so far
         self._transcribed = False
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
@@ -43,13 +42,13 @@ class FloorTimes:
             self._begins(now, out)
         elif not heard and self._heard_since is not None:
             self._stops(now, entry, out)
-        elif self._speech_stopped is not None and verdict.dest not in (HEARD, "paused"):
+        elif self._stopped is not None and verdict.dest not in (HEARD, "paused"):
             self._given_up(now, entry.trigger, out)
 
     def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
         self._overlap_ends(now, out)
-        if self._speech_stopped is not None:
+        if self._stopped is not None:
             self._given_up(now, "", out)
         elif self._interrupting is not None:
             out.append(Interruption(self._interrupting, "talked_through"))
@@ -60,7 +59,7 @@ class FloorTimes:
             if self._heard_since is not None:
                 if self._interrupting is not None:
                     out.append(Interruption(self._interrupting, "talked_through"))
-                self._interrupting, self._stopped = now, None
+                self._interrupting = now
                 self._overlap = (now, "user")
         elif trigger == "user_stopped_speaking" and self._user:
             self._user = False
@@ -70,13 +69,13 @@ class FloorTimes:
 
     def _begins(self, now: float, out: list[Value]) -> None:
         self._heard_since = now
-        if self._speech_stopped is None:
+        if self._stopped is None:
             self._heard_before = 0.0
         else:
-            out.append(InterruptedSpeech(self._speech_stopped, "resumed"))
+            out.append(InterruptedSpeech(self._stopped, "resumed"))
             if self._interrupting is not None:
                 out.append(Interruption(self._interrupting, "resumed", self._stopped))
-            self._speech_stopped = self._interrupting = self._stopped = None
+            self._stopped = self._interrupting = None
         if self._user:
             self._overlap = (now, "agent")
 
@@ -88,7 +87,6 @@ class FloorTimes:
         dest = entry.verdict.dest
         if dest in ("paused", "interrupted"):
             self._stopped = now
-            self._speech_stopped = now
             if dest == "interrupted":
                 self._given_up(now, entry.trigger, out, paused=False)
             return
@@ -99,16 +97,16 @@ class FloorTimes:
 
     def _given_up(self, now: float, trigger: str, out: list[Value], paused: bool = True) -> None:
         """The interrupted speech does not resume; the application may have interrupted it."""
-        assert self._speech_stopped is not None
+        assert self._stopped is not None
         if self._transcribed or trigger in _BY_USER:
-            out.append(InterruptedSpeech(self._speech_stopped, "interrupted"))
+            out.append(InterruptedSpeech(self._stopped, "interrupted"))
         elif paused:
-            out.append(InterruptedSpeech(self._speech_stopped, "given_up"))
+            out.append(InterruptedSpeech(self._stopped, "given_up"))
         if self._interrupting is not None:
             out.append(Interruption(self._interrupting, "interrupted", self._stopped))
         if trigger and self._heard_before < BLIP:
             out.append(Blip(now, self._heard_before, trigger))
-        self._speech_stopped = self._interrupting = self._stopped = None
+        self._stopped = self._interrupting = None
 
     def _overlap_ends(self, now: float, out: list[Value]) -> None:
         if self._overlap is not None:

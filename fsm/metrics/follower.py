@@ -64,7 +64,7 @@ class Follower:
     ) -> None:
         self._timers = frozenset(timers)
         self._silence = silence
-        self._trackers = (FloorTimes(), TurnTimes(), QuietTimes())
+        self._floor, self._turns, self._quiet = FloorTimes(), TurnTimes(), QuietTimes()
         self._state = initial
         self._since = 0.0
         self._now = 0.0
@@ -76,18 +76,17 @@ class Follower:
         """
         self._now = now = round(record.t, 6)
         out: list[Value] = []
-        floor, turns, quiet = self._trackers
         if isinstance(record, Entry):
             self._entry(now, record, out)
-            floor.entry(now, record, out)
-            turns.entry(now, record, out)
-            quiet.entry(now, record, out)
+            self._floor.entry(now, record, out)
+            self._turns.entry(now, record, out)
+            self._quiet.entry(now, record, out)
         else:
             event = event_of(record)
             if event is not None and not isinstance(event, ReplyText | ReplyAudio):
                 out.append(Reported(now, event))
-            turns.note(now, record, out)
-            quiet.note(now, record, event)
+            self._turns.note(now, record, out)
+            self._quiet.note(now, record, event)
         return self._complete(out) if out else ()
 
     def end(self) -> Sequence[Value]:
@@ -95,8 +94,8 @@ class Follower:
         out: list[Value] = []
         if self._state:
             out.append(StateDuration(self._since, self._state, self._now - self._since))
-        for tracker in self._trackers:
-            tracker.end(self._now, out)
+        self._floor.end(self._now, out)
+        self._quiet.end(self._now, out)
         return self._complete(out)
 
     def _entry(self, now: float, entry: Entry, out: list[Value]) -> None:

@@ -18,11 +18,15 @@ _CAUSES: dict[str, Cause] = {
 
 
 class Trouble:
-    """Stores the failures of each component until it works again."""
+    """Stores the failures of each component until it works again.
+
+    Attributes:
+        lost: The component that failed for good, so that nothing follows; None if there is none.
+    """
 
     def __init__(self) -> None:
         self._failed: dict[Cause, tuple[int, float, ComponentFailed]] = {}
-        self._lost: tuple[Cause, str] | None = None
+        self.lost: tuple[Cause, str] | None = None
 
     def failed(self, now: float, failure: ComponentFailed) -> None:
         """A component has failed."""
@@ -30,9 +34,9 @@ class Trouble:
         count = self._failed[cause][0] if cause in self._failed else 0
         self._failed[cause] = count + 1, now, failure
         if not failure.recoverable and cause in ("llm", "tts"):
-            self._lost = cause, f"{failure} at {now:.2f} s and was given up: the reply was lost"
+            self.lost = cause, f"{failure} at {now:.2f} s and was given up: the reply was lost"
         elif cause == "vad":
-            self._lost = cause, f"{failure} at {now:.2f} s: speech is no longer detected"
+            self.lost = cause, f"{failure} at {now:.2f} s: speech is no longer detected"
 
     def works(self, *causes: Cause) -> None:
         """These components work again."""
@@ -41,12 +45,7 @@ class Trouble:
 
     def asked_again(self) -> None:
         """A reply was requested: the lost one is not pending any more."""
-        self._lost = None
-
-    @property
-    def lost(self) -> tuple[Cause, str] | None:
-        """The component that failed for good, so that nothing follows; None if there is none."""
-        return self._lost
+        self.lost = None
 
     def of(self, cause: Cause) -> str:
         """The failures of a component, as the end of a sentence; empty if there are none."""

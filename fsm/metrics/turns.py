@@ -64,9 +64,6 @@ class TurnTimes:
         elif str(data.get("call")) in self._calls:
             self._call_moves(now, note, out)
 
-    def end(self, now: float, out: list[Value]) -> None:
-        """The journal ends."""
-
     def _waits(self, now: float, note: Note, out: list[Value]) -> None:
         """Each wait counts once, with its first report."""
         cause, names = str(note.data.get("cause")), tuple(note.data.get("names") or ())

@@ -43,12 +43,14 @@ def schema(
         raise TurnfsmError(f"{path}: there is no folder {path.parent}; name a file with --output")
     old = path.read_text(encoding="utf-8") if path.is_file() else None
     new = _fresh(form, old)
+    if old == new:
+        return
     if check:
-        _compare(path, old, new)
-    elif old != new:
-        write_file(path, new.encode())
-        if path.is_file():
-            print(f"{path} written")
+        print(f"{path} is stale: run 'turnfsm schema --output {path}'", file=sys.stderr)
+        raise typer.Exit(1)
+    write_file(path, new.encode())
+    if path.is_file():
+        print(f"{path} written")
 
 
 def _fresh(form: _Format, old: str | None) -> str:
@@ -58,9 +60,3 @@ def _fresh(form: _Format, old: str | None) -> str:
     if renewed is None:
         raise TurnfsmError(f"the document has no part to renew; add the lines {MARKS}")
     return renewed
-
-
-def _compare(path: Path, old: str | None, new: str) -> None:
-    if old != new:
-        print(f"{path} is stale: run 'turnfsm schema --output {path}'", file=sys.stderr)
-        raise typer.Exit(1)

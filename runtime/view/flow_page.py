@@ -96,23 +96,17 @@ def _text(name: str | Path) -> str:
         return ""
 
 
+_OF_REPORT = ("ok", "loaded", "configurations", "transitions", "seconds")
+_OF_FINDING = ("file", "line", "severity", "message", "remedy")
+
+
 def _report(report: Report) -> dict[str, Any]:
     return {
-        "ok": report.ok,
-        "loaded": report.loaded,
-        "configurations": report.configurations,
-        "transitions": report.transitions,
-        "seconds": report.seconds,
+        **{name: getattr(report, name) for name in _OF_REPORT},
         "properties": [attrs.asdict(one) for one in report.properties],
         "findings": [
-            {
-                "file": finding.file,
-                "line": finding.line,
-                "severity": finding.severity,
-                "message": finding.message,
-                "remedy": finding.remedy,
-                "example": _example(report, finding),
-            }
+            {name: getattr(finding, name) for name in _OF_FINDING}
+            | {"example": _example(report, finding)}
             for finding in report.findings
         ],
     }
