@@ -43,6 +43,7 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
         ("fsm", "**/*.py", "turnfsm/fsm"),
         ("runtime", "**/*.py", "turnfsm/runtime"),
         ("fsm", "**/*.toml", "turnfsm/fsm"),
+        ("fsm", "**/*.css", "turnfsm/fsm"),
         ("runtime", "**/*.toml", "turnfsm/runtime"),
         ("specs", "*.yaml", "turnfsm/specs"),
         ("fsm/diagram/fonts", "*", "turnfsm/fsm/diagram/fonts"),

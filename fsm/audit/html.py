@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from pathlib import Path
 
 from turnfsm.fsm.html import html_page, html_table
 
@@ -120,14 +121,4 @@ _LEGEND = (
     + "</p>"
 )
 
-_STYLE = """\
-.wide { overflow-x: auto; }
-.wide :is(th, td) { padding: .15rem .4rem; }
-.key { white-space: nowrap; margin-right: .8rem; }
-details { border-bottom: 1px solid #8884; padding: .5rem 0; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
-summary > svg { display: block; width: 100%; height: 48px; margin-top: .3rem; background: #8881; }
-li, code { overflow-wrap: anywhere; }
-.user { fill: #2a78d6; } .agent { fill: #1baf7a; } .tools { fill: #eda100; }
-.silence { fill: #8886; } .found { fill: #d03b3b; }
-"""
+_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")

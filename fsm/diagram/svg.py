@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from pathlib import Path
 
 from .chart import Chart, Item
 from .geometry import PAD, TITLE, CardBox, GroupBox, Panel, Picture, Rect, Rows
@@ -18,37 +19,7 @@ __all__ = ["OVERVIEW", "chart_style", "chart_svg"]
 OVERVIEW = (800.0, 900.0)
 """How wide an overview is, and how high at most: it fits a README and a phone."""
 
-_RULES = """
-.tf text{font:12px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif;white-space:pre}
-.tf text{fill:@ink}
-.tf .trigger,.tf .dest,.tf .badge,.tf .title,.tf .heading{font-weight:600}
-.tf .timer{font-style:italic;fill:@timer}
-.tf .guard{fill:@guard}
-.tf .action,.tf .quiet,.tf .small{fill:@quiet}
-.tf .refused{fill:@refused;text-decoration:line-through}
-.tf .badge{fill:@accent}
-.tf .small{font-size:11px}
-.tf .title{font-size:15px}
-.tf .heading{font-size:22px}
-.tf .paper{fill:@paper}
-.tf .card{fill:@card;stroke-width:2}
-.tf .box{fill:@box;stroke-width:1}
-.tf .panel{fill:@box;stroke:@line}
-.tf .rule{stroke:@line;fill:none}
-.tf .halo{stroke:@paper;stroke-width:5;fill:none}
-.tf .edge{stroke-width:1.6;fill:none;stroke-linejoin:round}
-.tf .out{stroke-width:1.2;opacity:.75}
-.tf .timers .edge{stroke-dasharray:6 4}
-.tf .final .card{stroke-width:4}
-.tf .current .card{fill:@held;stroke:@accent;stroke-width:4}
-.tf .away,.tf .aside{opacity:.16}
-.tf .untaken{opacity:.38}
-.tf .untaken .untaken{opacity:1}
-.tf .held>.edge{opacity:.5}
-.tf g .held text{opacity:.5}
-.tf .live>text.trigger,.tf .live>text.timer{fill:@accent}
-.tf .taken>.edge{stroke-width:3}
-"""
+_RULES = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 
 
 def chart_svg(chart: Chart, theme: Theme = "auto", focus: bool = False) -> str:

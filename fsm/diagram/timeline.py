@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from itertools import count, takewhile
+from pathlib import Path
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
@@ -95,31 +96,7 @@ WIDTH = 1200.0
 _ROWS = (10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may hold
 _MOST = 16  # strips in one picture
 
-_RULES = """
-.tf text{font:12px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif}
-.tf text{fill:@ink}
-.tf .trigger,.tf .dest,.tf .heading,.tf .on{font-weight:600}
-.tf .heading{font-size:22px}
-.tf .small,.tf .wait{font-size:11px}
-.tf .quiet,.tf .small{fill:@quiet}
-.tf .paper{fill:@paper}
-.tf .tick{stroke:@line;stroke-width:.6}
-.tf .said,.tf .denied,.tf .quiet{paint-order:stroke;stroke:@paper;stroke-width:3px}
-.tf .user{fill:@user}
-.tf .agent{fill:@agent}
-.tf .pause{fill:@paper;stroke:@agent;stroke-width:1.5;stroke-dasharray:4 3}
-.tf .tool{fill:@tool}
-.tf .tool.error,.tf .tool.cancelled{fill:@refused}
-.tf text.on,.tf .wait{fill:@paper}
-.tf .interrupted{stroke:@accent;stroke-width:3;fill:none}
-.tf .stopline{stroke:@accent;stroke-width:1.2;stroke-dasharray:3 3}
-.tf .armed{stroke:@quiet;stroke-width:2}
-.tf .ended{stroke:@quiet;stroke-width:2}
-.tf .fired{fill:@timer}
-.tf .armed.fired{stroke:@timer;stroke-width:3}
-.tf .refusal{stroke:@refused;stroke-width:2}
-.tf text.denied{fill:@refused;font-weight:600}
-"""
+_RULES = Path(__file__).with_name("timeline.css").read_text(encoding="utf-8")
 
 
 def timeline(
