@@ -30,14 +30,14 @@ class Hearing:
         self._conductor = conductor
         self._voices: set[str] = set()
         self._reported = False  # a VAD or a service reports when the user speaks
-        self._texts: list[str] = []  # in no turn yet
+        self._left: list[str] = []  # of a turn that stays open: it has too few words to interrupt
+        self._texts: list[str] = []  # since then; in no turn yet
         self._open = False
         self._interrupts = True
         self._proposed = False  # a strategy wants to interrupt, and the flow was not asked yet
         self._word_count = 0  # words since the last turn, also of interim transcripts
         self._since: float | None = None  # when the voice began, in the time of the flow
         self._long_enough: asyncio.TimerHandle | None = None
-        self._short = False  # the text is no turn yet: it has too few words to interrupt
         self.committed: Turn | None = None
         self.ignored = self.unwanted = False
         self.pauses: Pauses | None = None
@@ -59,12 +59,12 @@ class Hearing:
     def has_turn(self) -> bool:
         """Pipecat's turn is open, and has text that is in no turn of ours yet. Text outside of a
         turn belongs to the next one."""
-        return self._open and bool(self._texts)
+        return self._open and bool(self.uncommitted)
 
     @property
     def endpointing(self) -> bool:
         """Pipecat is deciding whether the turn has ended."""
-        return self.has_turn and not (self.speaks or self._short)
+        return self._open and bool(self._texts) and not self.speaks
 
     @property
     def turn_waits(self) -> bool:
@@ -75,7 +75,8 @@ class Hearing:
     def waits(self) -> bool:
         """The turn must not end now: it is deferred, lacks a part of the expected value, or has too
         few words to interrupt, and nothing was said since."""
-        return self.turn_waits or self.value_due or self._short
+        short = bool(self._left) and not self._texts
+        return self.turn_waits or self.value_due or short
 
     @property
     def value_due(self) -> bool:
@@ -90,7 +91,7 @@ class Hearing:
     @property
     def uncommitted(self) -> str:
         """The transcript that is in no turn yet."""
-        return " ".join(self._texts)
+        return " ".join([*self._left, *self._texts])
 
     # -- speech and transcripts
 
@@ -136,8 +137,8 @@ class Hearing:
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
-        transcript = " ".join([*self._texts, text])
-        self._word_count, self._short = len(transcript.split()), False
+        transcript = " ".join([*self._left, *self._texts, text])
+        self._word_count = len(transcript.split())
         self._conductor.outages.post("transcript_received")
         self._conductor.user.transcript_received(transcript, final=final)
         if not final:
@@ -246,13 +247,13 @@ class Hearing:
         if conductor.commits.defers_short_turn(Turn(self.uncommitted)):
             self._take_words()
         else:
-            self._short = True
+            self._left, self._texts = [self.uncommitted], []
         conductor.utterance.post("turn_decided")
         conductor.user.endpointing_finished(cancelled=False)
         return True
 
     def _take_words(self) -> str:
-        text, self._texts, self._word_count, self._short = self.uncommitted, [], 0, False
+        text, self._left, self._texts, self._word_count = self.uncommitted, [], [], 0
         return text
 
     def may_speculate(self) -> bool:
