@@ -9,9 +9,9 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from turnfsm.fsm import Flow, HostError, TurnfsmError
 from turnfsm.runtime.host.reply import Reply
 
-from .agent import PipecatAgent, StepEnd
+from .agent import PipecatAgent
+from .asking import RequestEnd, SaidBefore, StepEnd
 from .output import Tap
-from .passage import RequestEnd, SaidBefore
 from .session import PipecatSession
 from .sources import check_parts
 
@@ -117,7 +117,7 @@ class RequestGate(Gate):
                 await self._agent.request_passed(frame)
             case RequestEnd():
                 await self._agent.request_ended(frame)
-            case f.TTSSpeakFrame() if direction is DOWN and self._agent.passage.open:
+            case f.TTSSpeakFrame() if direction is DOWN and self._agent.passing:
                 await self.push_frame(SaidBefore(frame))
             case _:
                 await super().process_frame(frame, direction)

@@ -1,0 +1,237 @@
+"""Sends the requests of a pipeline to the model, each through the application's processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+from pipecat.frames import frames as f
+from pipecat.processors.aggregators.llm_context import LLMContext
+
+from turnfsm.fsm.sound import Sound
+from turnfsm.runtime.conversation.floor import Step
+from turnfsm.runtime.host.agent import Host
+from turnfsm.runtime.host.reply import Reply
+
+from .calls import PipecatCalls
+from .functions import Functions
+from .hearing import Hearing
+from .requests import Names, request, text_of
+from .speculation import Speculation
+
+__all__ = ["Asking", "RequestEnd", "SaidBefore", "StepEnd"]
+
+Push = Callable[[f.Frame], Coroutine[Any, Any, None]]
+
+
+@dataclass
+class StepEnd(f.DataFrame):
+    """Marks the end of a step. When it has passed the assistant aggregator, the heard part of the
+    step is in the conversation."""
+
+    step: str
+
+
+@dataclass
+class RequestEnd(f.DataFrame):
+    """Follows a request through the processors. If one of them answers the request itself, or holds
+    it back, this arrives alone."""
+
+    step: str
+
+
+@dataclass
+class SaidBefore(f.DataFrame):
+    """What a processor says before the model is asked, or instead."""
+
+    frame: f.TTSSpeakFrame
+
+
+class Asking(Host):
+    """The half of a pipeline's agent that asks: for each step it pushes the request to the model,
+    or the text to the TTS.
+
+    Each message of the user passes the application's processors before the model once: Pipecat
+    requests the answer to a tool's result from behind them.
+
+    A reply's `of` is the context of its request, the application's `TTSSpeakFrame`, or a sound.
+    """
+
+    push: Push
+    """Pushes a turn's request, or an interruption, towards the model."""
+
+    request: Push
+    """Pushes a request from right before the model."""
+
+    say_frame: Push
+    """Pushes a frame downstream of the model."""
+
+    context: LLMContext
+    """The conversation."""
+
+    hearing: Hearing
+    """Reports the user."""
+
+    calls: PipecatCalls
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = Names()
+        self.calls = PipecatCalls(
+            self, lambda: self.requested, lambda name: self.functions.registered(name)
+        )
+        self.functions = Functions(self.calls)
+        self.speculation = Speculation(lambda frame: self.push(frame))
+        self._noted: set[str] = set()  # messages that are in the journal
+        self._latest: str | None = None  # the user's latest message at the latest request
+        self._above: WeakSet[Reply] = WeakSet()  # requested from above the processors
+        self._passing: Step | None = None  # its request passes the processors
+        self._passed: str | None = None  # the user's latest message that has passed them
+        self._waiting: Reply | None = None  # it has released the floor for a filler
+        self._lost = False  # an interruption has ended its response
+
+    @property
+    def requested(self) -> Reply | None:
+        """The reply that is requested from the model."""
+        speech = self._waiting or (self.step.speech if self.step is not None else None)
+        return speech if isinstance(speech, Reply) else None
+
+    # -- requests of Pipecat
+
+    def asked(self, frame: f.LLMContextFrame, *, above: bool = False) -> None:
+        """A request for the model has arrived: to answer a committed turn, or from the
+        application.
+
+        Args:
+            above: From above the application's processors before the model.
+        """
+        turn = self.hearing.take_committed()
+        latest, last = self.names.latest(frame.context), self.names.last(frame.context)
+        typed = last not in (None, self._latest)  # the application has added it
+        message = latest if typed or turn is not None else None
+        self._latest = latest
+        self.note_messages()
+        reply = self.ask(self.new_reply(of=frame.context), turn, message)
+        if above:
+            self._above.add(reply)
+        if frame.speculation:
+            self._pass_ends(frame.context)
+            self.speculation.confirmed(reply)
+            self.tasks.start(self._discard_unasked(reply))
+        if turn is None:
+            self.conductor.reply_requested()
+
+    async def _discard_unasked(self, reply: Reply) -> None:
+        await self.conductor.until(lambda: reply.over or self.conductor.floor.holds(reply))
+        if reply.over:
+            await self.speculation.withdraw(reply)
+
+    def note_messages(self) -> None:
+        """Write the new messages into the journal."""
+        for message in self.context.messages:
+            if (text := text_of(message)) and (name := self.names.of(message)) not in self._noted:
+                self._noted.add(name)
+                self.conductor.turn.note("message", role=message["role"], text=text)
+
+    # -- a step has the floor
+
+    async def run_step(self, reply: Reply, step: Step) -> None:
+        """Push the request to the model, or the text to the TTS."""
+        if reply.text is not None:
+            await self._say(reply, step)
+            return
+        if reply.instructions is None:
+            self.conductor.speech.response_awaited(reply)
+        if reply not in self._above and self.names.latest(reply.of) in (None, self._passed):
+            await self._send_request(reply, reply.of)
+            return
+        self._above.discard(reply)
+        self._passing = step
+        await self.push(f.LLMContextFrame(reply.of))
+        await self.push(RequestEnd(step.id))
+
+    async def _say(self, reply: Reply, step: Step) -> None:
+        end, of = StepEnd(step.id), reply.of
+        if isinstance(of, Sound):
+            pieces = [f.TTSAudioRawFrame(piece, of.rate, 1) for piece in of.pieces()]
+            frames = [f.TTSStartedFrame(), *pieces, f.TTSStoppedFrame()]
+        else:
+            frames = [of or f.TTSSpeakFrame(reply.text)]
+            end.interruptible = frames[0].interruptible
+        for frame in (*frames, end):
+            await self.say_frame(frame)
+
+    async def _send_request(self, reply: Reply, context: LLMContext) -> None:
+        self.functions.advertised(context)
+        calls = self.calls.open.values()
+        context = request(context, reply, self.conductor, self.names, calls)
+        if not await self.speculation.answers(reply, context):
+            await self.request(f.LLMContextFrame(context))
+
+    # -- the request passes the application's processors
+
+    @property
+    def passing(self) -> bool:
+        """What the processors say now belongs to the step of the request."""
+        return self._passing is not None and self._passing.speech is self.requested
+
+    def _pass_ends(self, context: LLMContext) -> None:
+        self._passing, self._passed = None, self.names.latest(context)
+
+    async def request_passed(self, frame: f.LLMContextFrame) -> None:
+        """A request has passed, perhaps after its step."""
+        if not self.passing or (reply := self.requested) is None:
+            self.asked(frame)
+            return
+        self._pass_ends(reply.of)
+        if not reply.over:
+            await self._send_request(reply, frame.context)
+
+    async def request_ended(self, end: RequestEnd) -> None:
+        """The processors have answered a request, or hold it back, if it has not passed."""
+        if not self.passing or self._passing is None or self._passing.id != end.step:
+            return
+        self._pass_ends(self.context)
+        if self._waiting is not None:
+            self._waiting.end()
+        else:
+            await self.request(StepEnd(end.step))
+
+    # -- interruptions, and fillers
+
+    def interrupt_step(self, reply: Reply) -> None:
+        """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply
+        behind it is ready, interrupt only what follows the model."""
+        if self._waiting and reply.text is not None and reply.interrupted_by == "programmatic":
+            self.tasks.start(self.say_frame(f.InterruptionFrame()))
+        elif reply is not self._waiting or not self._lost:
+            self._lost = True
+            self.tasks.start(self.push(f.InterruptionFrame()))
+
+    def yield_floor(self, reply: Reply) -> None:
+        """Release the floor. The model's response goes on."""
+        self._waiting, self._lost = reply, False
+        self.conductor.speech.floor_released(reply)
+        reply.task = self.tasks.start(self._continue(reply))
+
+    async def _continue(self, reply: Reply) -> None:
+        floor = self.conductor.floor
+        await self.conductor.until(lambda: reply.over or floor.step is None)
+        self._waiting = None
+        if reply.over:
+            reply.end()
+        elif self._lost:
+            reply.continues = True
+            self.continue_reply(reply)
+        else:
+            self.conductor.speech.floor_taken(self, reply, self.output)
+
+    def continue_reply(self, reply: Reply) -> None:
+        """As `Host.continue_reply`, unless its step goes on after a filler."""
+        if reply is not self._waiting:
+            super().continue_reply(reply)
+
+    def reply(self, instructions: str | None = None) -> Reply:
+        return self.ask(self.new_reply(instructions=instructions, of=self.context))
