@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import attrs
 from pipecat.frames import frames as f
@@ -45,33 +45,14 @@ class PipecatAgent(Asking):
     Args:
         settings: The current settings.
         tap: The audio output.
-        take: Commits a deferred turn.
         on_report: Called with the events for the application.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        tap: Tap,
-        take: Callable[[Turn], Coroutine[Any, Any, None]],
-        on_report: Reports | None,
-    ) -> None:
+    def __init__(self, settings: Settings, tap: Tap, on_report: Reports | None) -> None:
         super().__init__()
-        self.settings, self.output = settings, tap
-        self._take, self._on_report = take, on_report
+        self.settings, self.output, self._on_report = settings, tap, on_report
         self._begun = ""  # the latest step that has produced something
         self._worded = ""  # the latest step that has produced text
-
-    def begin(self, epoch: int) -> None:
-        """The pipeline starts. The messages in the context are from before.
-
-        Args:
-            epoch: The worker's number, which makes the reply ids unique.
-        """
-        if epoch > 1:
-            self.ids = f"reply_{epoch}"
-        self._noted = {self.names.of(message) for message in self.context.messages}
-        self._latest = self.names.latest(self.context)
 
     # -- what the flow decides
 
@@ -124,7 +105,7 @@ class PipecatAgent(Asking):
     def take_turn(self, turn: UserTurn) -> None:
         assert isinstance(turn, Turn)
         if not turn.restored:
-            self.tasks.start(self._take(turn))
+            self.tasks.start(self.hearing.take(turn))
         elif self.hearing.commit(turn):
             self.context.add_message({"role": "user", "content": turn.new_transcript})
             self.asked(f.LLMContextFrame(self.context), above=True)
@@ -154,7 +135,7 @@ class PipecatAgent(Asking):
         if text:
             self.conductor.speech.reply_started(reply)
         self.conductor.speech.response_over(reply)
-        await self.conductor.until(lambda: reply is not self._waiting)
+        await self.conductor.until(lambda: reply is not self.waiting)
         return not reply.over
 
     def response_ended(self, id: str, calls: int) -> None:
@@ -181,7 +162,7 @@ class PipecatAgent(Asking):
     def cut_off(self) -> None:
         """An interruption is on its way through the pipeline, perhaps one that the flow did not
         choose."""
-        self._cut_off(self._waiting)
+        self._cut_off(self.waiting)
         self._cut_off(self.step.speech if self.step is not None else None)
 
     def _cut_off(self, reply: Speech | None) -> None:
@@ -197,9 +178,9 @@ class PipecatAgent(Asking):
         if failure is None:
             return
         self.conductor.outages.failed(failure)
-        if failure.part == "llm" and self._waiting is not None:
-            self._waiting.failed = True
-            self._waiting.end()
+        if failure.part == "llm" and self.waiting is not None:
+            self.waiting.failed = True
+            self.waiting.end()
             return
         if step is None or not isinstance(step.speech, Reply):
             return

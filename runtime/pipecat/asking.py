@@ -57,6 +57,9 @@ class Asking(Host):
     requests the answer to a tool's result from behind them.
 
     A reply's `of` is the context of its request, the application's `TTSSpeakFrame`, or a sound.
+
+    Attributes:
+        waiting: The reply that has released the floor for a filler, while its model responds.
     """
 
     push: Push
@@ -83,19 +86,30 @@ class Asking(Host):
             self, lambda: self.requested, lambda name: self.functions.registered(name)
         )
         self.functions = Functions(self.calls)
+        self.waiting: Reply | None = None
         self.speculation = Speculation(lambda frame: self.push(frame))
         self._noted: set[str] = set()  # messages that are in the journal
         self._latest: str | None = None  # the user's latest message at the latest request
         self._above: WeakSet[Reply] = WeakSet()  # requested from above the processors
         self._passing: Step | None = None  # its request passes the processors
         self._passed: str | None = None  # the user's latest message that has passed them
-        self._waiting: Reply | None = None  # it has released the floor for a filler
         self._lost = False  # an interruption has ended its response
+
+    def begin(self, epoch: int) -> None:
+        """The pipeline starts. The messages in the context are from before.
+
+        Args:
+            epoch: The worker's number, which makes the reply ids unique.
+        """
+        if epoch > 1:
+            self.ids = f"reply_{epoch}"
+        self._noted = {self.names.of(message) for message in self.context.messages}
+        self._latest = self.names.latest(self.context)
 
     @property
     def requested(self) -> Reply | None:
         """The reply that is requested from the model."""
-        speech = self._waiting or (self.step.speech if self.step is not None else None)
+        speech = self.waiting or (self.step.speech if self.step is not None else None)
         return speech if isinstance(speech, Reply) else None
 
     # -- requests of Pipecat
@@ -194,8 +208,8 @@ class Asking(Host):
         if not self.passing or self._passing is None or self._passing.id != end.step:
             return
         self._pass_ends(self.context)
-        if self._waiting is not None:
-            self._waiting.end()
+        if self.waiting is not None:
+            self.waiting.end()
         else:
             await self.request(StepEnd(end.step))
 
@@ -204,22 +218,22 @@ class Asking(Host):
     def interrupt_step(self, reply: Reply) -> None:
         """Interrupt the pipeline; that ends the request, too. If a filler ends because the reply
         behind it is ready, interrupt only what follows the model."""
-        if self._waiting and reply.text is not None and reply.interrupted_by == "programmatic":
+        if self.waiting and reply.text is not None and reply.interrupted_by == "programmatic":
             self.tasks.start(self.say_frame(f.InterruptionFrame()))
-        elif reply is not self._waiting or not self._lost:
+        elif reply is not self.waiting or not self._lost:
             self._lost = True
             self.tasks.start(self.push(f.InterruptionFrame()))
 
     def yield_floor(self, reply: Reply) -> None:
         """Release the floor. The model's response goes on."""
-        self._waiting, self._lost = reply, False
+        self.waiting, self._lost = reply, False
         self.conductor.speech.floor_released(reply)
         reply.task = self.tasks.start(self._continue(reply))
 
     async def _continue(self, reply: Reply) -> None:
         floor = self.conductor.floor
         await self.conductor.until(lambda: reply.over or floor.step is None)
-        self._waiting = None
+        self.waiting = None
         if reply.over:
             reply.end()
         elif self._lost:
@@ -230,7 +244,7 @@ class Asking(Host):
 
     def continue_reply(self, reply: Reply) -> None:
         """As `Host.continue_reply`, unless its step goes on after a filler."""
-        if reply is not self._waiting:
+        if reply is not self.waiting:
             super().continue_reply(reply)
 
     def reply(self, instructions: str | None = None) -> Reply:

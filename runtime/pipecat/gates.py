@@ -6,14 +6,12 @@ from __future__ import annotations
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from turnfsm.fsm import Flow, HostError, TurnfsmError
+from turnfsm.fsm import HostError, TurnfsmError
 from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent
 from .asking import RequestEnd, SaidBefore, StepEnd
-from .output import Tap
 from .session import PipecatSession
-from .sources import check_parts
 
 __all__ = ["AskGate", "Gate", "HeardGate", "ModelGate", "RequestGate", "TailGate"]
 
@@ -240,9 +238,9 @@ class HeardGate(Gate):
 class TailGate(Gate):
     """After the assistant aggregator: the heard part of what arrives here is in the context."""
 
-    def __init__(self, agent: PipecatAgent, tap: Tap, flow: Flow) -> None:
+    def __init__(self, session: PipecatSession) -> None:
         super().__init__(name="turnfsm.tail")
-        self._agent, self._tap, self._flow = agent, tap, flow
+        self._session, self._agent = session, session.agent
 
     def passes(self, frame: f.Frame, *, down: bool) -> bool:
         match frame:
@@ -254,9 +252,8 @@ class TailGate(Gate):
         return True
 
     async def passed(self, frame: f.Frame, *, down: bool) -> None:
-        if not (isinstance(frame, f.StartFrame) and not self._tap.installed):
-            return
-        try:
-            check_parts(self._flow, {"user", "model", "output", "assistant"})
-        except HostError as error:  # the transport was not given our parameters
-            await self.end_pipeline(error)
+        if isinstance(frame, f.StartFrame) and not self._session.tap.installed:
+            try:
+                self._session.parts.check(without="transport")
+            except HostError as error:  # it was not given our parameters
+                await self.end_pipeline(error)

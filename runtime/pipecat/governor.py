@@ -9,18 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipecat.pipeline.llm_switcher import LLMSwitcher
-from pipecat.processors.aggregators.llm_response_universal import (
-    LLMAssistantAggregator,
-    LLMUserAggregator,
-    LLMUserAggregatorParams,
-)
+from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams, LLMService
-from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
-from turnfsm.fsm import Flow, TurnfsmError
+from turnfsm.fsm import Flow
 from turnfsm.runtime.arguments import check_keywords, check_limits, check_timers
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
@@ -33,20 +28,12 @@ from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .agent import Reports
 from .calls import Handler
-from .gates import AskGate, HeardGate, ModelGate, RequestGate, TailGate
-from .output import Tap
 from .pauses import pauses_of
-from .refusals import (
-    check_list,
-    check_order,
-    check_part,
-    refuse_realtime,
-    refuse_verdicts_of_the_model,
-)
+from .pipeline import gated
+from .refusals import refuse_verdicts_of_the_model
 from .session import PipecatSession
-from .sources import Part, check_flow, check_parts
-from .strategies import Ends, FlowMutes, governed
-from .words import WordGate
+from .sources import check_flow
+from .strategies import FlowMutes, governed
 
 if TYPE_CHECKING:
     from turnfsm.runtime.observe.telemetry import Telemetry
@@ -140,16 +127,10 @@ class TurnGovernor:
         self._flow = flow_for(flow, "a Pipecat pipeline")
         require_proof(self._flow, proof)
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
-        self._tap = Tap()
-        self._backchannels = any(action.backchannel for action in self._flow.actions.values())
-        self._ends: Ends | None = None
         self._recommends = False  # Pipecat would use the strategies that a service recommends
-        self._governed: set[Part] = set()
         self._session = PipecatSession(
             self._flow,
             {**seconds, **check_timers(self._flow, timers)},
-            self._tap,
-            self._take,
             actions=actions,
             sinks=sinks_of(self._flow, sinks, view),
             on_report=on_report,
@@ -158,6 +139,7 @@ class TurnGovernor:
             store=store,
             session_id=session_id,
         )
+        self._parts = self._session.parts
         check_flow(self._flow, posts, self._session.left_over)
 
     # -- putting it into a pipeline
@@ -168,38 +150,32 @@ class TurnGovernor:
 
         Your own filter and mixer stay, and run first.
         """
-        self._once("transport")
-        self._tap.wrap(params.audio_out_filter)
-        update: dict[str, Any] = {"audio_out_filter": self._tap}
-        if self._backchannels:
-            mixer = self._session.backchannel_mixer
+        self._parts.add("transport")
+        session = self._session
+        session.tap.wrap(params.audio_out_filter)
+        update: dict[str, Any] = {"audio_out_filter": session.tap}
+        if session.has_backchannels:
+            mixer = session.backchannel_mixer
             update["audio_out_mixer"] = mixer.around(params.audio_out_mixer)
         governed: Params = params.model_copy(update=update)
         return governed
 
     def user(self, params: LLMUserAggregatorParams | None = None) -> LLMUserAggregatorParams:
         """The user aggregator's parameters, with strategies that ask the flow."""
-        self._once("user")
+        self._parts.add("user")
         params = params or LLMUserAggregatorParams()
         refuse_verdicts_of_the_model(params)
         self._recommends = params.user_turn_strategies is None
-        session = self._session
-        self._ends = Ends(
-            session.hearing,
-            session.conductor.until,
-            params.user_turn_stop_timeout,
-            lambda: check_parts(self._flow, self._governed),
-        )
+        hearing = self._session.hearing
+        hearing.pauses = pauses_of(self._flow, params.vad_analyzer)
         own = params.user_turn_strategies or UserTurnStrategies()
-        strategies = governed(own, self._ends, self._session.agent)
-        vad = pauses_of(self._flow, params.vad_analyzer)
-        self._session.hearing.pauses = vad
+        patience = params.user_turn_stop_timeout
         return replace(
             params,
-            vad_analyzer=vad or params.vad_analyzer,
-            user_turn_strategies=strategies,
+            vad_analyzer=hearing.pauses or params.vad_analyzer,
+            user_turn_strategies=governed(own, self._session.agent, patience, self._parts.check),
             user_turn_stop_timeout=NEVER_ASKS,
-            user_mute_strategies=[*params.user_mute_strategies, FlowMutes(session.hearing)],
+            user_mute_strategies=[*params.user_mute_strategies, FlowMutes(hearing)],
         )
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
@@ -210,32 +186,7 @@ class TurnGovernor:
                 message names them, and says what to do.
             TurnfsmError: The argument is no list of processors.
         """
-        session, agent = self._session, self._session.agent
-        out: list[FrameProcessor] = []
-        check_list(processors)
-        for processor in processors:
-            out.append(processor)
-            check_part(processor, adopts=self._recommends)
-            if isinstance(processor, LLMUserAggregator):
-                agent.context = processor.context
-                out.append(AskGate(session))
-            elif isinstance(processor, LLMService | LLMSwitcher):
-                self._once("model")
-                for llm in processor.llms if isinstance(processor, LLMSwitcher) else [processor]:
-                    refuse_realtime(llm)
-                    agent.functions.check_model(llm)
-                after = ModelGate(agent, "yield_floor" in self._flow.actions)
-                out[-1:] = [RequestGate(agent), processor, after]
-            elif isinstance(processor, BaseOutputTransport):
-                self._once("output")
-                catch = [session.backchannel_catch] if self._backchannels else []
-                out[-1:] = [*catch, WordGate(self._tap), processor, HeardGate(agent)]
-            elif isinstance(processor, LLMAssistantAggregator):
-                self._once("assistant")
-                out.append(TailGate(agent, self._tap, self._flow))
-        check_order(out)
-        check_parts(self._flow, self._governed)
-        return out
+        return gated(self._session, processors, adopts=self._recommends)
 
     def register_function(
         self,
@@ -345,17 +296,3 @@ class TurnGovernor:
         """How many turns of the user have ended, by outcome: `replied`, `silent`, `superseded`,
         `dropped`."""
         return {**self._session.conductor.log.turns.outcomes}
-
-    # -- inside
-
-    async def _take(self, turn: Any) -> None:
-        assert self._ends is not None
-        await self._ends.take(turn)
-
-    def _once(self, part: Part) -> None:
-        if part in self._governed:
-            raise TurnfsmError(
-                f"the {part} of this TurnGovernor is given twice; a governor has one pipeline with "
-                "one LLM service: make another TurnGovernor for another pipeline"
-            )
-        self._governed.add(part)

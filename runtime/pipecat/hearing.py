@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.conductor import Conductor
@@ -25,6 +27,9 @@ class Hearing:
         pauses: The VAD, if the flow needs pauses.
         tuning: The settings of the flow's current state.
     """
+
+    take: Callable[[Turn], Coroutine[Any, Any, None]]
+    """Commits a deferred turn."""
 
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor

@@ -15,23 +15,13 @@ from pipecat.processors.aggregators.llm_response_universal import (
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.ai_service import AIService
 from pipecat.services.llm_service import LLMService
-from pipecat.services.stt_service import STTService
-from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.turns.user_turn_processor import UserTurnProcessor
 from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategies
 
-from turnfsm.fsm import HostError, TurnfsmError
+from turnfsm.fsm import HostError
 
-from .gates import AskGate, HeardGate, ModelGate, TailGate
-
-__all__ = [
-    "check_list",
-    "check_order",
-    "check_part",
-    "refuse_realtime",
-    "refuse_verdicts_of_the_model",
-]
+__all__ = ["check_part", "refuse_realtime", "refuse_verdicts_of_the_model", "within"]
 
 
 def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
@@ -44,23 +34,13 @@ def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
         )
 
 
-def check_list(processors: object) -> None:
-    given = processors if isinstance(processors, Sequence) else (processors,)
-    if given is not processors or not all(isinstance(item, FrameProcessor) for item in given):
-        wrong = next((item for item in given if not isinstance(item, FrameProcessor)), processors)
-        raise TurnfsmError(
-            f"processors({type(wrong).__name__}): give the list of the pipeline's processors: "
-            "Pipeline(governor.processors([transport.input(), ..., pair.assistant()]))"
-        )
-
-
 def check_part(processor: FrameProcessor, *, adopts: bool) -> None:
     """Check a processor, and those inside of it.
 
     Args:
         adopts: Pipecat would use the strategies that a service recommends.
     """
-    inside = [*_within(processor)]
+    inside = [*within(processor)]
     if not isinstance(processor, LLMSwitcher):
         _refuse_inside(processor, inside)
     for part in (processor, *inside):
@@ -89,10 +69,11 @@ def _refuse_other_turns(processor: FrameProcessor) -> None:
         )
 
 
-def _within(processor: FrameProcessor) -> Iterator[FrameProcessor]:
+def within(processor: FrameProcessor) -> Iterator[FrameProcessor]:
+    """The processors inside of a processor."""
     for inner in processor.processors:
         yield inner
-        yield from _within(inner)
+        yield from within(inner)
 
 
 def _refuse_inside(outer: FrameProcessor, inside: Sequence[FrameProcessor]) -> None:
@@ -113,28 +94,3 @@ def refuse_realtime(llm: LLMService[Any]) -> None:
             "nothing would post final_transcript and turn_committed before it answers; use an LLM "
             "service with text, an STT and a TTS"
         )
-
-
-def check_order(processors: Sequence[FrameProcessor]) -> None:
-    """Check the order of the parts, also of an STT and a TTS. Others of these may be anywhere."""
-    kinds = (AskGate, ModelGate, HeardGate, TailGate)
-    gates = [kind for processor in processors for kind in kinds if isinstance(processor, kind)]
-    wrong = gates != sorted(gates, key=kinds.index)
-    if not wrong and len(gates) == len(kinds):
-        ask, model, output, _ = (_places(processors, kind)[0] for kind in kinds)
-        stts, ttss = _places(processors, STTService), _places(processors, TTSService)
-        wrong = bool(stts and min(stts) > ask)
-        wrong |= bool(ttss and not any(model < place < output for place in ttss))
-    if wrong:
-        raise HostError(
-            "the processors are in another order than Pipecat needs them in; write: STT service, "
-            "user aggregator, LLM service, TTS service, transport.output(), assistant aggregator"
-        )
-
-
-def _places(processors: Sequence[FrameProcessor], kind: type[FrameProcessor]) -> list[int]:
-    return [
-        place
-        for place, processor in enumerate(processors)
-        if any(isinstance(part, kind) for part in (processor, *_within(processor)))
-    ]

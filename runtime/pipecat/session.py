@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Closed
@@ -16,7 +15,6 @@ from turnfsm.runtime.conversation.ports import Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
-from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.observe.observers import Observers, telemetry_of
@@ -29,6 +27,7 @@ from .backchannels import PipecatBackchannels
 from .functions import parameters_of
 from .hearing import Hearing
 from .output import Tap
+from .sources import Parts
 from .stored_messages import StoredMessages, restore_messages, turn_of
 
 __all__ = ["PipecatSession"]
@@ -39,19 +38,18 @@ logger = logging.getLogger("turnfsm")
 class PipecatSession(PipecatBackchannels):
     """The conversation of a pipeline: its flow, its agent, and its stored state.
 
-    Args:
-        tap: The audio output.
-        take: Commits a deferred turn.
+    The arguments are those of `TurnGovernor`.
 
-    The other arguments are those of `TurnGovernor`.
+    Attributes:
+        tap: The audio output.
+        parts: The governed parts of the pipeline.
+        left_over: The actions and host facts of the flow that nothing implements.
     """
 
     def __init__(
         self,
         flow: Flow,
         timers: Mapping[str, float],
-        tap: Tap,
-        take: Callable[[Turn], Coroutine[Any, Any, None]],
         *,
         actions: object | None,
         sinks: Iterable[Sink],
@@ -63,13 +61,13 @@ class PipecatSession(PipecatBackchannels):
     ) -> None:
         super().__init__()
         self.load_backchannels(flow)
-        self.ledger, self._tap = Ledger(), tap
+        self.has_backchannels = any(action.backchannel for action in flow.actions.values())
+        self.ledger, self.tap, self.parts = Ledger(), Tap(), Parts(flow)
         self._timers = {**flow.timers, **timers}
         report = on_report or (lambda broken: None)
         self._observers = Observers(telemetry_of(telemetry), audit, report)
         self.keeping = Keeping(store, session_id, self.taken) if store is not None else None
-        settings = Settings(self._timers)
-        self.agent = PipecatAgent(settings, tap, take, on_report)
+        self.agent = PipecatAgent(Settings(self._timers), self.tap, on_report)
         self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger, self.keeping)
         self.hearing = self.agent.hearing = Hearing(self.conductor)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)
@@ -130,7 +128,7 @@ class PipecatSession(PipecatBackchannels):
         self.agent.hang_up()
 
     def start(self) -> None:
-        self._tap.govern(self.conductor)
+        self.tap.govern(self.conductor)
         self._observers.watch(self.turn, self._timers)
         self.agent.start()
 
@@ -138,7 +136,7 @@ class PipecatSession(PipecatBackchannels):
         """The pipeline starts to end: release held and paused audio, and answer no more turns."""
         if not self.agent.closing:
             self.agent.close(reason)
-            self._tap.release()
+            self.tap.release()
 
     async def aclose(self) -> None:
         """The pipeline has ended."""

@@ -3,10 +3,12 @@ action."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from turnfsm.fsm import Flow, HostError
+import attrs
+
+from turnfsm.fsm import Flow, HostError, TurnfsmError
 from turnfsm.fsm.errors import near
 from turnfsm.runtime.conversation.vocabulary import (
     OPTIONAL_TRIGGERS,
@@ -14,61 +16,124 @@ from turnfsm.runtime.conversation.vocabulary import (
     actions_used,
 )
 
-__all__ = ["Part", "check_flow", "check_parts"]
+__all__ = ["PARTS", "Parts", "check_flow"]
 
-Part = Literal["user", "transport", "model", "output", "assistant"]
-"""The parts of a pipeline that can be governed: the user aggregator's strategies, the filter of the
-audio output, and the gates around the model, the output transport and the assistant aggregator."""
+PartName = Literal["user", "transport", "model", "output", "assistant"]
 
 NOT_POSTED = frozenset(
     {"audio_stopped", "audio_resumed", "interruption_detected", "backchannel_detected"}
 )
 """A governed pipeline does not see the frames of the user's audio, and has no such detector."""
 
-TRIGGERS_OF: Mapping[Part, Collection[str]] = {
-    "user": (
-        *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
-        *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
-        *("hold_turn", "ignore_turn", "deferred_turn", "voice_unrecognised"),
-        "preemptive_generation",
-    ),
-    "transport": ("start_playout", "output_held", "output_paused", "output_released"),
-    "model": (
-        "reply",
-        "next_reply",
-        "step_started",
-        "step_progressed",
-        "reply_requested",
-        "reply_ready",
-    ),
-    "output": ("playout_started", "playout_finished", "turn_replied"),
-    "assistant": ("step_finished", "results_committed"),
-}
 
-ACTIONS_OF: Mapping[Part, Collection[str]] = {
-    "user": ("answer_turn", "discard_turn", "leave_turn"),
-    "transport": (
-        *("start_output", "hold_output", "release_output", "pause_output", "resume_output"),
-        "drop_audio",
-    ),
-    "model": (
-        *("request_reply", "request_with_results", "request_next_reply", "interrupt_speech"),
-        "start_preemptive_generation",
-    ),
-    "output": (),
-    "assistant": ("abandon_step",),
-}
+@attrs.frozen
+class Part:
+    """A part of a pipeline that can be governed.
 
-REMEDIES: Mapping[Part, str] = {
-    "user": "build the aggregators with user_params=governor.user(LLMUserAggregatorParams(...))",
-    "transport": "build the transport with params=governor.transport(TransportParams(...))",
-    "model": "put the LLM service between the two aggregators in governor.processors([...])",
-    "output": "put transport.output() behind the TTS service in governor.processors([...])",
-    "assistant": "put the assistant aggregator behind the output in governor.processors([...])",
-}
+    Attributes:
+        triggers: Those that it posts.
+        actions: Those that it carries out.
+        remedy: How it becomes governed.
+    """
 
+    triggers: tuple[str, ...]
+    actions: tuple[str, ...]
+    remedy: str
+
+
+PARTS: Mapping[PartName, Part] = {
+    "user": Part(
+        (
+            *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
+            *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
+            *("hold_turn", "ignore_turn", "deferred_turn", "voice_unrecognised"),
+            "preemptive_generation",
+        ),
+        ("answer_turn", "discard_turn", "leave_turn"),
+        "build the aggregators with user_params=governor.user(LLMUserAggregatorParams(...))",
+    ),
+    "transport": Part(
+        ("start_playout", "output_held", "output_paused", "output_released"),
+        (
+            *("start_output", "hold_output", "release_output", "pause_output", "resume_output"),
+            "drop_audio",
+        ),
+        "build the transport with params=governor.transport(TransportParams(...))",
+    ),
+    "model": Part(
+        (
+            *("reply", "next_reply", "step_started", "step_progressed", "reply_requested"),
+            "reply_ready",
+        ),
+        (
+            *("request_reply", "request_with_results", "request_next_reply", "interrupt_speech"),
+            "start_preemptive_generation",
+        ),
+        "put the LLM service between the two aggregators in governor.processors([...])",
+    ),
+    "output": Part(
+        ("playout_started", "playout_finished", "turn_replied"),
+        (),
+        "put transport.output() behind the TTS service in governor.processors([...])",
+    ),
+    "assistant": Part(
+        ("step_finished", "results_committed"),
+        ("abandon_step",),
+        "put the assistant aggregator behind the output in governor.processors([...])",
+    ),
+}
 
 OTHERS = ". What another TurnGovernor governs does not count: one governs all parts of a pipeline"
+
+
+class Parts:
+    """The parts of a pipeline that a governor governs.
+
+    Args:
+        flow: The flow.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._governed: set[PartName] = set()
+
+    def add(self, part: PartName) -> None:
+        """A part is governed from now on.
+
+        Raises:
+            TurnfsmError: It is already.
+        """
+        if part in self._governed:
+            raise TurnfsmError(
+                f"the {part} of this TurnGovernor is given twice; a governor has one pipeline with "
+                "one LLM service: make another TurnGovernor for another pipeline"
+            )
+        self._governed.add(part)
+
+    def check(self, *, without: PartName | None = None) -> None:
+        """Refuse a pipeline that cannot post a trigger of the flow, or carry out an action.
+
+        Args:
+            without: A part that the pipeline does not use.
+
+        Raises:
+            HostError: A part is missing. The message names its triggers and actions, and the
+                remedy.
+        """
+        used, lacks = actions_used(self._flow), []
+        for name, part in PARTS.items():
+            if name in self._governed and name != without:
+                continue
+            triggers = ", ".join(one for one in part.triggers if one in self._flow.triggers)
+            actions = ", ".join(one for one in part.actions if one in used)
+            lacking = f", and nothing carries out {actions}" if actions else ""
+            lacks.append(f"nothing posts {triggers}{lacking}: {part.remedy}")
+        if lacks:
+            raise HostError(
+                f"flow {self._flow.name!r} cannot govern this pipeline. "
+                + ". ".join(lacks)
+                + OTHERS
+            )
 
 
 KEY_OF_AUDIO = (
@@ -118,29 +183,4 @@ def check_flow(
         raise HostError(
             f"flow {flow.name!r} limits preemptive replies (max_retries, max_speech_duration), and "
             "on Pipecat only the STT service does that; take them out of the tuning"
-        )
-
-
-def check_parts(flow: Flow, governed: Collection[Part]) -> None:
-    """Refuse a pipeline that cannot post a trigger of the flow, or carry out an action.
-
-    Args:
-        governed: The governed parts.
-
-    Raises:
-        HostError: A part is missing. The message names the triggers and actions, and the remedy.
-    """
-    used = actions_used(flow)
-    lacks = []
-    for part, remedy in REMEDIES.items():
-        if part not in governed:
-            triggers = [name for name in TRIGGERS_OF[part] if name in flow.triggers]
-            actions = [name for name in ACTIONS_OF[part] if name in used]
-            lacking = f"nothing posts {', '.join(triggers)}"
-            if actions:
-                lacking += f", and nothing carries out {', '.join(actions)}"
-            lacks.append(f"{lacking}: {remedy}")
-    if lacks:
-        raise HostError(
-            f"flow {flow.name!r} cannot govern this pipeline. " + ". ".join(lacks) + OTHERS
         )

@@ -4,7 +4,7 @@ flow decides."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from pipecat.frames import frames as f
@@ -22,7 +22,7 @@ from turnfsm.runtime.host.turns import Turn
 from .agent import PipecatAgent
 from .hearing import Hearing
 
-__all__ = ["Ends", "FlowMutes", "governed"]
+__all__ = ["FlowMutes", "governed"]
 
 
 HEARD = (
@@ -63,9 +63,9 @@ class Ears(BaseUserTurnStartStrategy):
             case f.ProposedUserStoppedSpeakingFrame():
                 self._hearing.voice_ended("service")
             case f.TranscriptionFrame() | f.InterimTranscriptionFrame():
-                if words := frame.text.strip():
+                if text := frame.text.strip():
                     final = isinstance(frame, f.TranscriptionFrame)
-                    self._hearing.transcript_received(words, final=final)
+                    self._hearing.transcript_received(text, final=final)
         return ProcessFrameResult.CONTINUE
 
     async def _refuse_ungoverned(self) -> None:
@@ -167,8 +167,7 @@ class Stops(_Around, BaseUserTurnStopStrategy):
         await self.trigger_user_turn_speculation_cancelled()
 
     async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
-        taken = await self._ends.commits()
-        if taken is None:
+        if (taken := await self._ends.commits()) is None:
             return
         speculated = params.confirms_speculation and self._agent.speculation.pending
         if speculated and not taken:
@@ -189,21 +188,14 @@ class Ends(BaseUserTurnStopStrategy):
     at once when the expected value is complete, and later when a part is missing.
 
     Args:
-        until: Waits until something is true.
         patience: Seconds without speech or transcripts after which an open turn is complete.
-        check: As in `Ears`.
     """
 
-    def __init__(
-        self,
-        hearing: Hearing,
-        until: Callable[[Callable[[], bool]], Awaitable[None]],
-        patience: float,
-        check: Callable[[], None],
-    ) -> None:
+    def __init__(self, agent: PipecatAgent, ears: Ears, patience: float) -> None:
         super().__init__()
-        self._hearing, self._until, self._patience = hearing, until, patience
-        self.ears = Ears(hearing, check)
+        self._hearing, self._until, self._patience = agent.hearing, agent.conductor.until, patience
+        self._ears = ears
+        agent.hearing.take = self.take
         self._heard = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
         self._later: asyncio.Task[None] | None = None
@@ -218,8 +210,7 @@ class Ends(BaseUserTurnStopStrategy):
         await self._stop()
 
     async def cleanup(self) -> None:
-        self._hearing.turn_closed()
-        await self._stop()
+        await self.handle_user_turn_stopped()
         await super().cleanup()
 
     async def process_frame(self, frame: f.Frame) -> ProcessFrameResult:
@@ -244,7 +235,7 @@ class Ends(BaseUserTurnStopStrategy):
             return None
         if self._hearing.leaves_open():
             return None
-        return self._hearing.has_turn and await self.ears.commit()
+        return self._hearing.has_turn and await self._ears.commit()
 
     async def _end_without_the_rest(self) -> None:
         await self._until(lambda: not self._hearing.value_due)
@@ -253,7 +244,7 @@ class Ends(BaseUserTurnStopStrategy):
 
     async def take(self, turn: Turn) -> None:
         """A deferred turn may be answered now."""
-        if await self.ears.commit(turn):
+        if await self._ears.commit(turn):
             await self.trigger_user_turn_stopped()
 
     async def _watch_turn(self) -> None:
@@ -292,12 +283,18 @@ class FlowMutes(BaseUserMuteStrategy):
         return bool(self._hearing.tuning.mute)
 
 
-def governed(own: UserTurnStrategies, ends: Ends, agent: PipecatAgent) -> UserTurnStrategies:
-    """The application's strategies, wrapped so that they ask the flow."""
-    hearing = agent.hearing
-    starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
-    stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
+def governed(
+    own: UserTurnStrategies, agent: PipecatAgent, patience: float, check: Callable[[], None]
+) -> UserTurnStrategies:
+    """The application's strategies, wrapped so that they ask the flow.
+
+    Args:
+        patience: As in `Ends`.
+        check: As in `Ears`.
+    """
+    ears = Ears(agent.hearing, check)
+    ends = Ends(agent, ears, patience)
     return UserTurnStrategies(
-        start=[ends.ears, *(Starts(strategy, hearing) for strategy in starts)],
-        stop=[ends, *(Stops(strategy, agent, ends) for strategy in stops)],
+        start=[ears, *(Starts(strategy, agent.hearing) for strategy in own.start or ())],
+        stop=[ends, *(Stops(strategy, agent, ends) for strategy in own.stop or ())],
     )

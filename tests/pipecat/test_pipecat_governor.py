@@ -51,7 +51,7 @@ import turnfsm.runtime.pipecat
 from turnfsm import HostError, TurnfsmError, parse_flow
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.conversation.vocabulary import OPTIONAL_TRIGGERS, TRIGGERS
-from turnfsm.runtime.pipecat.sources import TRIGGERS_OF
+from turnfsm.runtime.pipecat.sources import PARTS
 from turnfsm.runtime.testing.pipecat import (
     Loudspeaker,
     Microphone,
@@ -487,7 +487,7 @@ def test_no_deprecated_name_of_pipecat_is_used() -> None:
 
 def test_the_sources_are_triggers_that_the_host_posts() -> None:
     posted = {*TRIGGERS, *OPTIONAL_TRIGGERS}
-    assert {name for names in TRIGGERS_OF.values() for name in names} <= posted
+    assert {name for part in PARTS.values() for name in part.triggers} <= posted
 
 
 def test_a_text_about_missing_audio_is_refused_with_its_key() -> None:
