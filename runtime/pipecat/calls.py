@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from turnfsm.runtime.host.reply import Reply
 
 from .requests import content_of
 
-__all__ = ["Handler", "PipecatCalls"]
+__all__ = ["Handler", "NoResult", "PipecatCalls"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -45,6 +45,12 @@ FAILED = "The function `{name}` failed and returned no result."
 TIMED_OUT = "CANCELLED"
 
 _running: ContextVar[str | None] = ContextVar("turnfsm_call", default=None)
+
+
+@dataclass
+class NoResult(f.FunctionCallResultProperties):
+    """Those of a text that replaces a result: the call has failed, or was refused or cancelled. The
+    frame's own `error` is for handlers that raise, and a governed one never does."""
 
 
 @attrs.define
@@ -230,7 +236,10 @@ class PipecatCalls(Calls):
             if own is not None:
                 await own()
 
-        properties = f.FunctionCallResultProperties(run_llm=False, on_context_updated=updated)
+        entry = self.host.conductor.tools.get(call.id)
+        done = entry is None or entry.entry.gave == "result"
+        kind = f.FunctionCallResultProperties if done else NoResult
+        properties = kind(run_llm=False, on_context_updated=updated)
         await call.of.give(call.result, properties=properties)
 
     async def _settle(

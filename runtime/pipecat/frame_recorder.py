@@ -17,6 +17,7 @@ from pipecat.processors.frame_processor import FrameDirection
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 
+from .calls import NoResult
 from .failures import failure_of
 from .requests import RUNS, call_status, text_of
 
@@ -91,7 +92,8 @@ class FrameEvents(BaseObserver):
             case f.FunctionCallResultFrame() if (
                 frame.properties is None or frame.properties.is_final
             ):
-                status = "done" if frame.error is None else "error"
+                replaced = frame.error is not None or isinstance(frame.properties, NoResult)
+                status = "error" if replaced else "done"
                 ended = {"update": "ended", "status": status, "result": _to_be_said(frame)}
                 self._tool(frame.tool_call_id, ended)
             case f.FunctionCallCancelFrame():

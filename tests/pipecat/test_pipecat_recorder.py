@@ -72,9 +72,9 @@ def test_a_pipeline_that_goes_right_raises_no_alarm(
     assert found == failing.get(right.id, [])
 
 
-@pytest.mark.parametrize("id", ["N1", "N3", "N4", "N9", "T1", "C1", "C2", "C4", "D4", "T8"])
+@pytest.mark.parametrize("id", ["N1", "N3", "N4", "N9", "T1", "T10", "C1", "C2", "C4", "D4", "T8"])
 def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
-    """Where the pipeline alone does, and where the user only coughs."""
+    """Where the pipeline alone does, where the user only coughs, and where a call is refused."""
     assert audited(SCENARIOS[id], TurnGovernor, recording).ok
 
 
