@@ -12,6 +12,10 @@ from typing import IO, Any
 from pipecat.frames import frames as f
 from pipecat.observers.base_observer import BaseObserver, FramePushed
 from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregator,
+    LLMUserAggregator,
+)
 from pipecat.processors.frame_processor import FrameDirection
 
 from turnfsm.fsm.audit.events import Evidence
@@ -22,6 +26,8 @@ from .failures import failure_of
 from .requests import RUNS, call_status, text_of
 
 __all__ = ["FrameEvents", "FrameRecorder"]
+
+AGGREGATORS = LLMUserAggregator, LLMAssistantAggregator
 
 _LACKS = (
     Evidence.REPLIES,
@@ -68,7 +74,9 @@ class FrameEvents(BaseObserver):
                     self._user(isinstance(frame, f.UserStartedSpeakingFrame))
             case f.TranscriptionFrame():
                 self._record("user_input_transcribed", hashed_transcript(frame.text, self._key))
-            case f.LLMContextFrame():
+            case f.LLMContextFrame() if (  # a processor may send a copy to the model
+                self._context is None or isinstance(data.source, AGGREGATORS)
+            ):
                 self._context = frame.context
                 self._read_context()
             case f.LLMFullResponseStartFrame():
@@ -111,9 +119,6 @@ class FrameEvents(BaseObserver):
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
         self._take(round(time.time() - self._began, 6), name, fields)
-
-    def _words(self, text: str) -> list[str]:
-        return hashed_words(text, self._key)
 
     def _user(self, speaks: bool) -> None:
         if speaks != self._speaks:
@@ -163,10 +168,7 @@ class FrameEvents(BaseObserver):
 
     def _cancel_calls(self) -> None:
         """Record that the running calls are cancelled with the pipeline, as the user has left."""
-        begun, ended = (
-            {call for call, update in self._recorded if update == of} for of in ("started", "ended")
-        )
-        for call in sorted(begun - ended):
+        for call, _ in sorted(self._recorded):
             self._tool(call, {"update": "ended", "status": "cancelled"})
 
     # -- the conversation
@@ -179,7 +181,7 @@ class FrameEvents(BaseObserver):
         for message in messages[self._seen :]:
             if text := text_of(message):
                 fields = {"type": "message", "role": message["role"]}
-                words = self._words(text)
+                words = hashed_words(text, self._key)
                 self._record("conversation_item_added", {**fields, "words": words})
         self._seen = len(messages)
         if added := set(_results(messages)) - self._committed:

@@ -26,59 +26,47 @@ NOT_POSTED = frozenset(
 """A governed pipeline does not see the frames of the user's audio, and has no such detector."""
 
 
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
 @attrs.frozen
 class Part:
-    """A part of a pipeline that can be governed.
+    """A part of a pipeline that can be governed: its triggers, its actions, and how it becomes
+    governed."""
 
-    Attributes:
-        triggers: Those that it posts.
-        actions: Those that it carries out.
-        remedy: How it becomes governed.
-    """
-
-    triggers: tuple[str, ...]
-    actions: tuple[str, ...]
+    triggers: list[str] = attrs.field(converter=_names)
+    actions: list[str] = attrs.field(converter=_names)
     remedy: str
 
 
 PARTS: Mapping[PartName, Part] = {
     "user": Part(
-        (
-            *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
-            *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
-            *("hold_turn", "ignore_turn", "deferred_turn", "voice_unrecognised"),
-            "preemptive_generation",
-        ),
-        ("answer_turn", "discard_turn", "leave_turn"),
+        "user_started_speaking user_stopped_speaking barge_in interim_transcript final_transcript "
+        "voice_unrecognised endpointing_ended preemptive_generation turn_committed turn_deferred "
+        "hold_turn ignore_turn deferred_turn",
+        "answer_turn discard_turn leave_turn",
         "build the aggregators with user_params=governor.user(LLMUserAggregatorParams(...))",
     ),
     "transport": Part(
-        ("start_playout", "output_held", "output_paused", "output_released"),
-        (
-            *("start_output", "hold_output", "release_output", "pause_output", "resume_output"),
-            "drop_audio",
-        ),
+        "start_playout output_held output_paused output_released",
+        "start_output hold_output release_output pause_output resume_output drop_audio",
         "build the transport with params=governor.transport(TransportParams(...))",
     ),
     "model": Part(
-        (
-            *("reply", "next_reply", "step_started", "step_progressed", "reply_requested"),
-            "reply_ready",
-        ),
-        (
-            *("request_reply", "request_with_results", "request_next_reply", "interrupt_speech"),
-            "start_preemptive_generation",
-        ),
+        "reply next_reply step_started step_progressed reply_requested reply_ready",
+        "request_reply request_with_results request_next_reply interrupt_speech "
+        "start_preemptive_generation",
         "put the LLM service between the two aggregators in governor.processors([...])",
     ),
     "output": Part(
-        ("playout_started", "playout_finished", "turn_replied"),
-        (),
+        "playout_started playout_finished turn_replied",
+        "",
         "put transport.output() behind the TTS service in governor.processors([...])",
     ),
     "assistant": Part(
-        ("step_finished", "results_committed"),
-        ("abandon_step",),
+        "step_finished results_committed",
+        "abandon_step",
         "put the assistant aggregator behind the output in governor.processors([...])",
     ),
 }

@@ -15,6 +15,7 @@ from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
 from turnfsm.pipecat import FrameRecorder, TurnGovernor
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.pipecat import HOST
+from turnfsm.runtime.pipecat.requests import text_of
 
 SCENARIOS = {scene.id: scene for scene in HOST.all}
 
@@ -76,6 +77,18 @@ def test_a_pipeline_that_goes_right_raises_no_alarm(
 def test_a_governed_pipeline_raises_no_alarm(id: str, recording: io.StringIO) -> None:
     """Where the pipeline alone does, where the user only coughs, and where a call is refused."""
     assert audited(SCENARIOS[id], TurnGovernor, recording).ok
+
+
+@pytest.mark.parametrize("id", ["T2", "T5", "T8", "C4", "D4"])
+def test_the_messages_of_a_governed_pipeline_are_those_of_the_conversation(
+    id: str, recording: io.StringIO
+) -> None:
+    """Not those of a request, which may have hints, or lack what another reply answers."""
+    scene = SCENARIOS[id]
+    context = scene.build(TurnGovernor).run(scene.seconds).context
+    events = parse_recording(recording.getvalue().encode(), "events.jsonl")
+    recorded = [event.text("role") for event in events.named("conversation_item_added")]
+    assert recorded == [message["role"] for message in context if text_of(message)]
 
 
 def test_a_caller_who_hangs_up_while_a_tool_runs_raises_no_alarm(recording: io.StringIO) -> None:
