@@ -30,6 +30,11 @@ class PausableOutput:
         """Pieces are held back."""
         return not self._open.is_set()
 
+    async def opened(self) -> None:
+        """Wait until pieces may pass."""
+        while self.closed:  # it may be paused again before this goes on
+            await self._open.wait()
+
     async def passes(self, conductor: Conductor | None, step: Step | None, seconds: float) -> bool:
         """Wait until a piece may be played.
 
@@ -48,8 +53,7 @@ class PausableOutput:
             held = conductor.floor.frame_received(step.speech, seconds)
             if held is not None:
                 await held
-        while self.closed:  # it may be paused again before this goes on
-            await self._open.wait()
+        await self.opened()
         return self._dropped == dropped and not (step is not None and step.speech.interrupted)
 
     # -- the port

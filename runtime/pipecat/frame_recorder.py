@@ -80,7 +80,10 @@ class FrameEvents(BaseObserver):
                 self._context = frame.context
                 self._read_context()
             case f.LLMFullResponseStartFrame():
-                self._asked()
+                self._created("generate_reply")
+                request = {"of": "llm", "speech": self._speech, "duration": 0.0}
+                self._record("metrics_collected", request)
+                self._awaited, self._worded = True, False
             case f.LLMTextFrame():
                 self._worded = True
             case f.LLMFullResponseEndFrame() if not self._worded:
@@ -128,12 +131,6 @@ class FrameEvents(BaseObserver):
             self._record("user_state_changed", change)
 
     # -- requests and playout
-
-    def _asked(self) -> None:
-        self._created("generate_reply")
-        self._awaited, self._worded = True, False
-        request = {"of": "llm", "speech": self._speech, "duration": 0.0}
-        self._record("metrics_collected", request)
 
     def _created(self, source: str) -> None:
         self._done(interrupted=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames.frames import FilterControlFrame
@@ -28,7 +27,6 @@ class Tap(PausableOutput, BaseAudioFilter):
         super().__init__()
         self._inner: BaseAudioFilter | None = None
         self._conductor: Conductor | None = None
-        self._moved = asyncio.Event()
         self._waited, self._closed_at = 0.0, 0.0
         self._per_second = 0
         self.installed = False
@@ -53,12 +51,6 @@ class Tap(PausableOutput, BaseAudioFilter):
         """Seconds for which audio was held back so far."""
         now = asyncio.get_running_loop().time()
         return self._waited + (now - self._closed_at if self.closed else 0.0)
-
-    async def moves(self, within: float | None) -> None:
-        """Wait until it is closed or opened, with a timeout in seconds."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await self._moved.wait()
 
     # -- Pipecat
 
@@ -92,14 +84,8 @@ class Tap(PausableOutput, BaseAudioFilter):
         if self._conductor is not None and not self.closed:
             self._closed_at = asyncio.get_running_loop().time()
             super().pause(heard=heard)
-            self._notify()
 
     def resume(self, *, heard: bool) -> None:
         if self.closed:
             self._waited = self.waited
             super().resume(heard=heard)
-            self._notify()
-
-    def _notify(self) -> None:
-        moved, self._moved = self._moved, asyncio.Event()
-        moved.set()

@@ -71,8 +71,10 @@ class WordGate(FrameProcessor):
             first = self._timed[0]
             late = self._tap.waited - first.waited
             remaining = first.at + late - self.get_clock().get_time() / NANOSECONDS
-            if self._tap.closed or remaining > SOON:
-                await self._tap.moves(within=None if self._tap.closed else remaining)
+            if self._tap.closed:
+                await self._tap.opened()
+            elif remaining > SOON:
+                await asyncio.sleep(remaining)
             else:
                 del self._timed[0]
                 await self.push_frame(first.frame)
