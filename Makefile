@@ -51,7 +51,7 @@ test: .venv/.test .venv/.browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 exhaustive: .venv/.test .venv/.browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m exhaustive $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'exhaustive or hypothesis' --hypothesis-profile exhaustive $(ARGS)
 
 oldest next: .venv/.test
 	$(BIN)/turnfsm livekit $(if $(filter next,$@),$(NEXT),$(OLDEST)) -- \

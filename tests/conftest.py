@@ -17,7 +17,9 @@ ROOT = Path(__file__).parent.parent
 
 pytest_plugins = ["turnfsm.testing.plugin"]
 
-settings.register_profile("turnfsm", deadline=None)  # a busy machine is no failure
+# a busy machine is no failure; `make exhaustive` draws more
+settings.register_profile("turnfsm", max_examples=40, deadline=None)
+settings.register_profile("exhaustive", max_examples=400, deadline=None)
 settings.load_profile("turnfsm")
 
 if "TURNFSM_PROOFS" not in os.environ:  # what was proved before does not count; workers share it
@@ -28,8 +30,10 @@ gc.disable()  # while modules are imported and tests are collected, which all st
 
 
 def pytest_collection_finish() -> None:
-    """Nothing that is there now is looked at by the garbage collector again."""
+    """Nothing that is there now is looked at by the garbage collector again; what a conversation
+    makes is garbage before it is looked at a second time."""
     gc.freeze()
+    gc.set_threshold(5000, 10, 10)
     gc.enable()
 
 

@@ -8,7 +8,7 @@ from operator import or_
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proved import TURN, flow_of
 from strategies import flows
@@ -62,7 +62,6 @@ def _waiting(draw: st.DrawFn) -> Flow:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=150)
 @given(_waiting())
 def test_random_flows_get_the_result_that_the_whole_graph_gives(flow: Flow) -> None:
     """The result of each property. The whole graph tells more configurations apart, so a loop in a

@@ -221,7 +221,7 @@ def _configurations(flow: Flow) -> set[tuple[str, frozenset[str]]]:
     return {(state, facts) for state, facts, _ in seen}
 
 
-@settings(max_examples=50, derandomize=True)
+@settings(derandomize=True)
 @given(flows(max_states=4, max_transitions=14, properties=False))
 def test_the_explorer_visits_what_machines_reach(flow: Flow) -> None:
     """On random flows it reaches what a real Machine reaches, and nothing else."""
@@ -236,7 +236,7 @@ def test_the_explorer_visits_what_machines_reach(flow: Flow) -> None:
     assert ours == _configurations(flow)
 
 
-@settings(max_examples=50, derandomize=True)
+@settings(derandomize=True)
 @given(flows(max_states=6, max_transitions=20))
 def test_any_flow_gets_a_report_whose_traces_replay(flow: Flow) -> None:
     """No random flow makes the proof fail by itself, and its counterexamples are real."""

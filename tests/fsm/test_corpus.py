@@ -42,6 +42,7 @@ def test_every_finding_is_as_expected(case: Case, case_file: Path) -> None:
             assert marked.strip("'\"") == quoted
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_file_is_read_like_a_text(case: Case, case_file: Path) -> None:
     """`load_flow` raises one error that holds and prints all findings."""

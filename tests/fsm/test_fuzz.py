@@ -11,7 +11,6 @@ from turnfsm.fsm.codes import LOADER_CODES
 from turnfsm.fsm.diagnostics import render_findings
 
 FUZZ = settings(
-    max_examples=50,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -110,14 +109,14 @@ def test_any_tree(tree: Any) -> None:
     answers(as_yaml(tree))
 
 
-@settings(FUZZ, max_examples=30)
+@FUZZ
 @given(mutated_trees(TURN_TREE))
 def test_a_flow_with_one_change_loads_or_gives_findings(tree: Any) -> None:
     """One value of the shipped flow replaced, removed or put under another key."""
     answers(as_yaml(tree))
 
 
-@settings(FUZZ, max_examples=30)
+@FUZZ
 @given(mutated_trees({"flow": "x", "extends": "turn", "states": TURN_TREE["states"]}))
 def test_any_variant_loads_or_gives_findings(tree: Any) -> None:
     """A flow that extends the shipped one, with anything instead of its changes."""

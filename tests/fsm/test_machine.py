@@ -481,7 +481,6 @@ class Naive:
 
 
 @settings(
-    max_examples=80,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

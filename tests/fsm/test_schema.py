@@ -19,7 +19,6 @@ from turnfsm.fsm.source import Page, Source
 from turnfsm.runtime.cli import main
 
 MANY = settings(
-    max_examples=40,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -81,7 +80,7 @@ def test_the_schema_rejects_wrong_shapes_of_the_corpus(case: Case) -> None:
         assert not VALIDATOR.is_valid(tree_of(case.text))
 
 
-@settings(MANY, max_examples=25)
+@MANY
 @given(flows())
 def test_the_schema_accepts_valid_flows(flow: Flow) -> None:
     """What the loader takes, the schema takes."""

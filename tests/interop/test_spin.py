@@ -95,8 +95,8 @@ def _theirs(flow: Flow) -> dict[str, bool]:
     return {name: opinion.holds for name, opinion in verify(flow).items()}
 
 
-QUICK = ("session", "speech_to_speech", "tool_call", "utterance")
-"""Shipped flows for which Spin takes seconds; the smallest turn is among them."""
+QUICK = ("session", "tool_call", "utterance")
+"""Shipped flows for which Spin takes a second."""
 
 
 @spin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from livekit.agents import llm
 from talks import MOVES, Talk, played, talks
@@ -51,7 +51,6 @@ def test_every_provider_gets_the_items_in_their_order() -> None:
         assert _problems(talk) == [], talk
 
 
-@settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(MOVES), st.integers(0, 5)), max_size=40))
 def test_every_provider_gets_a_long_conversation_in_its_order(
     moves: list[tuple[object, int]],

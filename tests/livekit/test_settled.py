@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from livekit.agents import llm
 from talks import RULES
@@ -87,7 +87,6 @@ def _request(
 _OF_CALLS = (llm.FunctionCall, llm.FunctionCallOutput)
 
 
-@settings(max_examples=150)
 @given(
     st.lists(SHAPES, max_size=30),
     st.lists(st.integers(0, 4), max_size=3),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from calls import flow_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfsm.fsm import FlowError, Machine, Taken, parse_flow
@@ -112,7 +112,6 @@ def test_it_is_still_due_in_the_next_state() -> None:
     assert turn.state == "working"
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

@@ -1,4 +1,4 @@
-"""The conversation and the base of hosts import no framework, and no module imports in a circle."""
+"""Imports go the way that docs/architecture.md says, and never in a circle."""
 
 from __future__ import annotations
 
@@ -16,11 +16,25 @@ import turnfsm.runtime
 RUNTIME = Path(turnfsm.runtime.__file__).resolve().parent
 CONVERSATION = sorted((RUNTIME / "conversation").glob("*.py"))
 HOST = sorted((RUNTIME / "host").glob("*.py"))
+FSM = sorted((RUNTIME.parent / "fsm").rglob("*.py"))
+ADAPTERS = ("livekit", "pipecat", "turnfsm.runtime.livekit", "turnfsm.runtime.pipecat")
+ADAPTERS += ("turnfsm.livekit", "turnfsm.pipecat")
+
+LAYERS = {
+    "fsm": (FSM, ("turnfsm.runtime", "asyncio", *ADAPTERS)),
+    "pump": (sorted(RUNTIME.glob("*.py")), ("turnfsm.runtime.conversation", *ADAPTERS)),
+    "conversation": (CONVERSATION, ADAPTERS),
+    "host": (HOST, ADAPTERS),
+}
+"""The modules of each layer, and what none of them imports."""
+
+MAY_USE_LIVEKIT = ("livekit", "demo", "testing", "cli")
+FOR_EACH = ("compare", "demo", "testing")  # they have a folder for each framework, or for one more
 
 
 def _module(path: Path) -> str:
-    parts = path.relative_to(RUNTIME).with_suffix("").parts
-    return ".".join(("turnfsm", "runtime", *(p for p in parts if p != "__init__")))
+    parts = path.relative_to(RUNTIME.parent).with_suffix("").parts
+    return ".".join(("turnfsm", *(p for p in parts if p != "__init__")))
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -41,12 +55,23 @@ def _imports(path: Path) -> Iterator[str]:
                     yield ".".join([*home, name])
 
 
-@pytest.mark.parametrize("path", [*CONVERSATION, *HOST], ids=lambda path: path.stem)
-def test_the_conversation_imports_no_framework(path: Path) -> None:
-    """Neither LiveKit nor the adapter, not even for types."""
-    foreign = ("livekit", "pipecat", "turnfsm.runtime.livekit", "turnfsm.livekit")
-    foreign += ("turnfsm.runtime.pipecat", "turnfsm.pipecat")
-    assert [name for name in _imports(path) if name.startswith(foreign)] == []
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_imports_only_those_below(layer: str) -> None:
+    """Not even for types."""
+    paths, foreign = LAYERS[layer]
+    assert paths
+    wrong = {path.name: [n for n in _imports(path) if n.startswith(foreign)] for path in paths}
+    assert not any(wrong.values()), wrong
+
+
+def test_a_framework_is_imported_where_it_belongs() -> None:
+    """In its adapter, the comparison, the demo, the test kit and their commands."""
+    for path in RUNTIME.rglob("*.py"):
+        part, inside, *_ = (*path.relative_to(RUNTIME).parts, "")
+        own = {inside if part in FOR_EACH else part} & {"livekit", "pipecat"}
+        may = own or ({"livekit"} if part in MAY_USE_LIVEKIT else set())
+        used = {name.split(".")[0] for name in _imports(path)} & {"livekit", "pipecat"}
+        assert used <= may, path
 
 
 def test_the_conversation_runs_without_a_framework() -> None:
