@@ -48,7 +48,7 @@ class Ledger:
 
     def __init__(self, maxlen: int = 256) -> None:
         self.maxlen = check_count("maxlen", maxlen)
-        self.note: Callable[..., object] = _write_nothing
+        self.note: Callable[..., object] = lambda kind, **data: None  # there is no journal yet
         self.delivers: Callable[[str], bool] = lambda call: False
         self._calls: dict[str, LedgerCall] = {}
         self._by_result: dict[str, LedgerCall] = {}
@@ -308,7 +308,3 @@ _REDACTED = (
     "the journal has neither arguments nor results of tool calls (redact={how!r}), so no call "
     "can be answered from it; write it with JsonlSink(path, redact=None)"
 )
-
-
-def _write_nothing(kind: str, **data: Any) -> None:
-    """Without a session there is no journal."""

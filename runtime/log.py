@@ -32,7 +32,7 @@ class Log:
         self.agenda = Agenda()
         self.turns = Turns()
         self.rules = Rules()
-        self.note: Callable[..., Any] = _write_nothing
+        self.note: Callable[..., Any] = lambda kind, **data: None  # there is no journal yet
         self._moved, self._turn_ended = moved, turn_ended
 
     def govern(self, flow: Flow, note: Callable[..., Any]) -> None:
@@ -77,7 +77,3 @@ def agenda_of(journal: Journal, rules: Rules) -> Agenda:
     for reply in agenda.replies:
         agenda = agenda.after(ReplyEnded(reply.id, "crash"), rules)
     return agenda
-
-
-def _write_nothing(kind: str, **data: Any) -> None:
-    """Without a session there is no journal."""

@@ -36,9 +36,7 @@ def rollout_of(make: Callable[..., Made], share: float) -> Callable[..., Made]:
 
 def _lot(session_id: str | None) -> float:
     """From 0 to 1, the same for the same id."""
-    drawn = secrets.token_bytes(7) if session_id is None else _hash(session_id)
+    drawn = secrets.token_bytes(7)
+    if session_id is not None:
+        drawn = blake2b(session_id.encode(), digest_size=7).digest()
     return int.from_bytes(drawn, "big") / 2**56
-
-
-def _hash(session_id: str) -> bytes:
-    return blake2b(session_id.encode(), digest_size=7).digest()

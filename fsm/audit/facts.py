@@ -105,9 +105,11 @@ class Facts:
 def facts_of(recording: Recording) -> Facts:
     """Combine the events of a recording."""
     states = tuple((e.t, e.text("new")) for e in recording.named("agent_state_changed"))
+    spoken = recording.named("user_state_changed")
+    played = recording.named("playback_started", "playback_finished")
     return Facts(
-        user=tuple(_user(recording)),
-        heard=tuple(_heard(recording)),
+        user=tuple(_spans(spoken, lambda event: event.text("new") == "speaking", recording.end)),
+        heard=tuple(_spans(played, lambda event: event.name == "playback_started", recording.end)),
         agent_states=states,
         speeches=tuple(_speeches(recording)),
         calls=tuple(_calls(recording)),
@@ -130,16 +132,6 @@ def _spans(
             since = None
     if since is not None:
         yield Span(since, end, open=True)
-
-
-def _user(recording: Recording) -> Iterator[Span]:
-    changes = recording.named("user_state_changed")
-    return _spans(changes, lambda event: event.text("new") == "speaking", recording.end)
-
-
-def _heard(recording: Recording) -> Iterator[Span]:
-    played = recording.named("playback_started", "playback_finished")
-    return _spans(played, lambda event: event.name == "playback_started", recording.end)
 
 
 def _speeches(recording: Recording) -> Iterable[Speech]:

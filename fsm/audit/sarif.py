@@ -10,7 +10,6 @@ from turnfsm.fsm.sarif import sarif_log, sarif_place
 
 from .audit import Audit
 from .gate import Gate
-from .rules import AuditFinding
 
 __all__ = ["audits_as_sarif"]
 
@@ -59,7 +58,8 @@ def _results(file: str, audit: Audit, gate: Gate) -> Iterator[dict[str, Any]]:
         }
 
     for finding in audit.findings:
-        entry = result(_rule(finding), str(finding), finding.line)
+        rule = finding.property or finding.failure or _OUTAGE
+        entry = result(rule, str(finding), finding.line)
         if (decision := finding.decision) is not None:
             place = sarif_place(decision.file, decision.line, decision.column)
             entry["relatedLocations"] = [{"id": 1, **place, "message": {"text": decision.what}}]
@@ -69,10 +69,6 @@ def _results(file: str, audit: Audit, gate: Gate) -> Iterator[dict[str, Any]]:
     for gap in map(str, audit.silences):
         if gap in fails:
             yield result(_SILENCE, gap)
-
-
-def _rule(finding: AuditFinding) -> str:
-    return finding.property or finding.failure or _OUTAGE
 
 
 def _means(rule: str) -> str:

@@ -9,7 +9,7 @@ import attrs
 
 from turnfsm.fsm.flow import Flow, Row, fires_in_words
 
-from .common import Shared, headings, shared_rows
+from .common import headings, shared_rows
 from .marks import Marks
 from .text import Part, Token, times
 
@@ -165,13 +165,15 @@ class _Builder:
         own = [(t, (name,)) for t in said if t not in shared]
         yield from self._without_effect(own)
         seen = [
-            (trigger, count)
+            Part(
+                (f"refused-{name}.{trigger}",),
+                (Token(trigger, "refused"), Token(times(count), "badge")),
+            )
             for (state, trigger), count in sorted(self.marks.refused.items())
             if state == name and trigger not in said
         ]
         if seen:
-            parts = [_seen(name, trigger, count) for trigger, count in seen]
-            yield (_word("refused here"), *_listed(parts))
+            yield (_word("refused here"), *_listed(seen))
 
     def _without_effect(self, found: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Item]:
         """Requests that are refused, then events that are ignored, each with its states."""
@@ -227,12 +229,9 @@ class _Builder:
 
     def _common(self) -> Iterator[tuple[str, tuple[Item, ...]]]:
         for heading, entries in headings(self.shared):
-            yield heading, tuple(self._shared_items(entries))
-
-    def _shared_items(self, entries: list[Shared]) -> Iterator[Item]:
-        yield from ((self._part_of(entry.rows),) for entry in entries if entry.rows)
-        refused = [(entry.trigger, entry.states) for entry in entries if not entry.rows]
-        yield from self._without_effect(refused)
+            rows = [(self._part_of(entry.rows),) for entry in entries if entry.rows]
+            refused = [(entry.trigger, entry.states) for entry in entries if not entry.rows]
+            yield heading, (*rows, *self._without_effect(refused))
 
 
 def _shown(value: object) -> str:
@@ -255,8 +254,3 @@ def _listed(parts: list[Part]) -> Iterator[Part]:
 
 def _word(text: str) -> Part:
     return Part((), (Token(text, "quiet"),))
-
-
-def _seen(state: str, trigger: str, count: int) -> Part:
-    tokens = (Token(trigger, "refused"), Token(times(count), "badge"))
-    return Part((f"refused-{state}.{trigger}",), tokens)

@@ -87,6 +87,9 @@ class _Spine:
         self.chart = chart
         self.gap = 18.0 if chart.brief else BAND_GAP
         self.index = {card.state: i for i, card in enumerate(chart.cards)}
+        self.tops: list[float] = []
+        self.heights: list[float] = []
+        self.bottom = 0.0
         self.straight: dict[int, _Box] = {}
         left: dict[int, list[_Box]] = {}
         right: dict[int, list[_Box]] = {}
@@ -116,7 +119,8 @@ class _Spine:
         said = [] if self.chart.brief else [self.chart.flow.is_, _now(self.chart)]
         subtitle = tuple(line for words in said for line in wrap(words, FACES["guard"], inner))
         panel, y = self._panel(MARGIN + (not self.chart.brief) * (34 + 18 * len(subtitle)), inner)
-        self._move_down(y + 28)
+        self.tops = [top + y + 28 for top in self.tops]
+        self.bottom += y + 28
         cards = [self._card(card, self.tops[i]) for i, card in enumerate(self.chart.cards)]
         groups = [self._straight(i, box) for i, box in self.straight.items()]
         groups += self._sided(self.left, left_lanes, -1)
@@ -154,8 +158,6 @@ class _Spine:
     # the vertical places
 
     def _bands(self) -> None:
-        self.tops: list[float] = []
-        self.heights: list[float] = []
         y = 0.0
         for i, card in enumerate(self.chart.cards):
             self.tops.append(y)
@@ -163,10 +165,6 @@ class _Spine:
             y += max(self._center(i), self.left.stack_height(i), self.right.stack_height(i))
             y += self.gap
         self.bottom = y - self.gap
-
-    def _move_down(self, y: float) -> None:
-        self.tops = [top + y for top in self.tops]
-        self.bottom += y
 
     def _center(self, i: int) -> float:
         box = self.straight.get(i)

@@ -77,10 +77,6 @@ def summarize(seconds: Iterable[float]) -> Summary | None:
     return Summary(len(values), sum(values) / len(values), p50, p90, p99, values[-1])
 
 
-def _place_of(part: str) -> int:
-    return CAUSES.index(part) if part in CAUSES else len(CAUSES)
-
-
 def _rate(count: int, total: int) -> float | None:
     return count / total if total else None
 
@@ -184,7 +180,7 @@ class Figures:
             if isinstance(value, Response):
                 for part, seconds in value.parts:
                     parts.setdefault(part, []).append(seconds)
-        return {part: tuple(parts[part]) for part in sorted(parts, key=_place_of)}
+        return {part: tuple(parts[part]) for part in (*CAUSES, "agent_heard") if part in parts}
 
     @property
     def turn_ends(self) -> tuple[tuple[TurnEnd, Response | None], ...]:

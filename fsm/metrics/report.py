@@ -72,10 +72,9 @@ def _text(title: str, tables: Iterable[_Table]) -> str:
         lines = (table.head, *table.rows)
         widths = [max(len(row[n]) for row in lines) for n in range(len(table.head))]
         parts.append(table.title)
-        parts += [
-            "  " + "  ".join([row[0].ljust(widths[0]), *_right(row[1:], widths[1:])]).rstrip()
-            for row in lines
-        ]
+        for name, *cells in lines:
+            row = [name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]
+            parts.append(f"  {'  '.join(row)}".rstrip())
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"
 
@@ -124,7 +123,8 @@ def _tables(figures: Figures, groups: Groups) -> Iterable[_Table]:
     if failed := tuple(_outages(figures)):
         yield _Table("Outages", ("what", "count"), failed)
     if figures.silences:
-        yield _silences(figures)
+        rows = tuple((cause, *_summed(summarize(each))) for cause, each in _by_cause(figures))
+        yield _Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
     if figures.refusals:
         named = {f"{trigger} in {state}": n for (trigger, state), n in figures.refusals.items()}
         yield _Table("Refusals", ("trigger", "count"), _counted(named))
@@ -195,11 +195,6 @@ def _panel(figures: Figures) -> _Table:
     return _Table("Panel of tau-voice", ("", "value", "of"), tuple(rows))
 
 
-def _silences(figures: Figures) -> _Table:
-    rows = tuple((cause, *_summed(summarize(each))) for cause, each in _by_cause(figures))
-    return _Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
-
-
 def _by_cause(figures: Figures) -> list[tuple[str, list[float]]]:
     by: dict[str, list[float]] = {}
     for silence in figures.silences:
@@ -235,10 +230,6 @@ def _percent(rate: float | None) -> str:
 
 def _seconds(value: float | None) -> str:
     return _NONE if value is None else f"{value:.2f} s"
-
-
-def _right(cells: Iterable[str], widths: Iterable[int]) -> Iterable[str]:
-    return (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -32,19 +32,17 @@ def _report(error: Exception) -> int:
     if isinstance(error, TurnfsmError):
         text = str(error)
         return _say(text if "error: " in text else f"error: {text}", error.exit_status)
-    if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error)):
-        return _say(
-            f"error: {error.name} is not installed, this command needs it\n"
-            f"  = help: pip install 'turnfsm[{extra}]'"
-        )
+    if isinstance(error, ModuleNotFoundError):
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is not None:
+            return _say(
+                f"error: {error.name} is not installed, this command needs it\n"
+                f"  = help: pip install 'turnfsm[{extra}]'"
+            )
     if isinstance(error, OSError) and error.strerror is not None:
         place = "" if error.filename is None else f"{error.filename}: "
         return _say(f"error: {place}{error.strerror}")
     raise error
-
-
-def _extra_of(error: ModuleNotFoundError) -> str | None:
-    return _EXTRAS.get((error.name or "").partition(".")[0])
 
 
 def _say(message: str, exit_status: int = 2) -> int:
@@ -99,14 +97,11 @@ def build_app(words: Sequence[str]) -> typer.Typer:
     )(_root)
     chosen = next((word for word in words if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
-        command = _load(name) if name == chosen else _not_chosen
+        command: Callable[..., Any] = _not_chosen
+        if name == chosen:
+            command = getattr(import_module(f"turnfsm.runtime.cli.{name}"), name)
         app.command(name, short_help=line)(command)
     return app
-
-
-def _load(name: str) -> Callable[..., Any]:
-    command: Callable[..., Any] = getattr(import_module(f"turnfsm.runtime.cli.{name}"), name)
-    return command
 
 
 def _not_chosen() -> None:

@@ -83,7 +83,8 @@ def view(
     Exit status 0: done, 2: bad input.
     """
     served = host, port, token
-    if _is_flow(source):
+    shipped = str(source) in shipped_flows() and not source.exists()
+    if shipped or source.suffix in (".yaml", ".yml"):
         if live or audio is not None or flow is not None:
             raise typer.BadParameter("of a flow; leave --live, --audio and --flow out")
         _show_flow(str(source), output, served)
@@ -129,11 +130,6 @@ def _until_interrupted(
         pass
     finally:
         server.close()
-
-
-def _is_flow(source: Path) -> bool:
-    named = str(source) in shipped_flows() and not source.exists()
-    return source.suffix in (".yaml", ".yml") or named
 
 
 def _show_flow(name: str, output: Path | None, at: Address) -> None:

@@ -50,14 +50,13 @@ class Redactor:
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, Mapping):
-            items = value.items() if self.how == "hash" else self._kept(value)
+            items = value.items()
+            if self.how == "leave_out":
+                return {k: self._clean(v) for k, v in items if k not in self.private}
             return {k: self._hash(v) if k in self.private else self._clean(v) for k, v in items}
         if isinstance(value, list | tuple):
             return [self._clean(item) for item in value]
         return value
-
-    def _kept(self, value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-        return [(key, item) for key, item in value.items() if key not in self.private]
 
     def _hash(self, value: Any) -> str:
         text = value if isinstance(value, str) else repr(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from turnfsm.fsm import Flow, Verdict
@@ -48,9 +47,9 @@ class Following:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in self._flow.host_facts:
-            return partial(self._holds, name)
+            return lambda: self._triggers.host_facts().get(name, False)
         if name in self._flow.actions:
-            return _nothing
+            return lambda event: None  # it is not carried out
         raise AttributeError(name)
 
     def take(self, t: float, name: str, fields: Mapping[str, Any]) -> None:
@@ -62,14 +61,7 @@ class Following:
             self.turn.note(Closed.KIND, **fields)
             self.turn.close()
 
-    def _holds(self, fact: str) -> bool:
-        return self._triggers.host_facts().get(fact, False)
-
     def _otherwise(self, verdict: Verdict, did: str) -> None:
         place = decided_at(self._flow, verdict)
         fields = {"did": did, "decided": str(verdict), "trigger": verdict.trigger}
         self.turn.note("otherwise", **fields, state=verdict.state, at=str(place or "flow:0:0"))
-
-
-def _nothing(event: Any) -> None:
-    """Carry nothing out."""

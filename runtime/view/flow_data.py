@@ -10,7 +10,7 @@ from turnfsm.fsm.diagram import Theme, render
 from turnfsm.fsm.diagram.svg import chart_style
 from turnfsm.fsm.diagram.theme import DARK, LIGHT, state_color
 from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.flow import NEVER, Action, Fact, Flow
+from turnfsm.fsm.flow import NEVER, Action, Flow
 from turnfsm.fsm.places import Places
 
 __all__ = ["flow_data"]
@@ -35,7 +35,11 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
             for name, body in flow.states.items()
         },
         "facts": {
-            name: {"is": fact.is_, "scope": _scope(fact), "judged": name in flow.phrases}
+            name: {
+                "is": fact.is_,
+                "scope": "host" if fact.host else (fact.scope or "session"),
+                "judged": name in flow.phrases,
+            }
             for name, fact in flow.facts.items()
         },
         "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
@@ -43,10 +47,6 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
         "actions": {name: action.is_ or _says(action) for name, action in flow.actions.items()},
         "source": Places(flow).to_json(),
     }
-
-
-def _scope(fact: Fact) -> str:
-    return "host" if fact.host else (fact.scope or "session")
 
 
 def _says(action: Action) -> str:

@@ -142,12 +142,10 @@ class Conversation:
         return self.t if self.ended else self.t + monotonic() - self.seen
 
     def _mark(self, count: int, t: float | None, state: str | None) -> dict[str, Any]:
-        mark: dict[str, Any] = {"n": -1, "m": "dropped", "x": {"records": count}}
-        mark["t"] = self._oldest() if t is None else round(t, 4)
+        if t is None:  # that of the oldest row
+            t = float(json.loads(self._rows[0])["t"]) if self._rows else self.t
+        mark = {"n": -1, "m": "dropped", "x": {"records": count}, "t": round(t, 4)}
         return mark | ({"d": state, "e": 1} if state else {})
-
-    def _oldest(self) -> float:
-        return float(json.loads(self._rows[0])["t"]) if self._rows else self.t
 
     def _keep(self, row: dict[str, Any], state: str | None, facts: list[int] | None) -> None:
         self._rows.append(json.dumps(row, separators=(",", ":"), default=str))

@@ -51,6 +51,8 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
     divergence = replay(journal, flow)
     encoder = RecordEncoder(flow)
     rows, silences = encoder.all(journal.records), encoder.end()
+    worst = encoder.tally.worst  # if nothing was wrong, the first decision is shown first
+    first = next((entry.t for entry in journal.entries), 0.0)
     return {
         "mode": "journal",
         "title": title or f"{header.flow}: a conversation",
@@ -63,18 +65,9 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
         "replays": None if divergence is None else str(divergence),
         "records": rows,
         "silences": silences,
-        "end": _end(journal),
-        "at": _look_first(journal, encoder.tally.worst),
+        "end": max(_sounded_until(journal), *(record.t for record in journal.records)),
+        "at": first if worst is None else worst,
     }
-
-
-def _look_first(journal: Journal, worst: float | None) -> float:
-    """The worst moment; if nothing was wrong, the first decision."""
-    return worst if worst is not None else next((entry.t for entry in journal.entries), 0.0)
-
-
-def _end(journal: Journal) -> float:
-    return max(_sounded_until(journal), *(record.t for record in journal.records))
 
 
 def _sounded_until(journal: Journal) -> float:

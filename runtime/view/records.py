@@ -9,7 +9,7 @@ from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Note, Record
 from turnfsm.fsm.metrics.follower import Follower
 from turnfsm.fsm.metrics.tally import Tally
-from turnfsm.fsm.metrics.values import Part, Response, Silence, TurnEnd, Value
+from turnfsm.fsm.metrics.values import Response, Silence, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused, Taken
 
 __all__ = ["RecordEncoder"]
@@ -150,12 +150,12 @@ class RecordEncoder:
 
 
 def _silences(values: Iterable[Value]) -> list[list[Any]]:
-    found = [value for value in values if isinstance(value, Silence)]
-    return [[s.start, s.end, s.cause, [_part(part) for part in s.parts]] for s in found]
-
-
-def _part(part: Part) -> list[Any]:
-    return [part.start, part.end, part.cause, _cut(part.why)]
+    found = []
+    for value in values:
+        if isinstance(value, Silence):
+            parts = [[part.start, part.end, part.cause, _cut(part.why)] for part in value.parts]
+            found.append([value.start, value.end, value.cause, parts])
+    return found
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

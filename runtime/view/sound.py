@@ -65,9 +65,8 @@ def read_sound(path: str | Path) -> Sound:
             channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
             raw = file.readframes(file.getnframes())
     except (wave.Error, EOFError, RuntimeError) as error:
-        raise TurnfsmError(
-            f"{path}: no WAV file that can be read ({_why(error)}); {_CONVERT}"
-        ) from None
+        why = str(error) or "it ends too early"
+        raise TurnfsmError(f"{path}: no WAV file that can be read ({why}); {_CONVERT}") from None
     if width != 2 or channels not in (1, 2) or not 4_000 <= rate <= 192_000:
         raise TurnfsmError(
             f"{path}: {channels} channels of {8 * width} bit at {rate} Hz; a page plays one or two "
@@ -88,10 +87,6 @@ def read_sound(path: str | Path) -> Sound:
 
 
 _CONVERT = "convert it, for example: ffmpeg -i IN -c:a pcm_s16le -ac 2 OUT.wav"
-
-
-def _why(error: Exception) -> str:
-    return str(error) or "it ends too early"
 
 
 def _peaks(channel: array.array[int], seconds: float) -> str:

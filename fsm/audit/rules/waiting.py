@@ -135,15 +135,12 @@ class WaitingResults:
             case "tool_execution_updated" if event.text("update") == "started":
                 _remember(self._calls, call, (self._speeches or [""])[-1])
             case "tool_execution_updated" if event.text("update") == "ended":
-                self._result(event, call)
+                if event.fields.get("result") is True and event.text("status") == "done":
+                    self._waiting[call] = event.t
             case "function_tools_executed" if not event.fields.get("reply"):
                 for done in event.calls():
                     if not self.interrupted(done):
                         self._waiting.pop(done, None)
-
-    def _result(self, event: Recorded, call: str) -> None:
-        if event.fields.get("result") is True and event.text("status") == "done":
-            self._waiting[call] = event.t
 
 
 def _remember(entries: dict[str, str], key: str, value: str = "") -> None:
