@@ -117,6 +117,7 @@ def test_a_model_that_works_on_after_a_text_of_the_application_is_thinking() -> 
     assert between == ["thinking"], outcome.timeline()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("at", [3.6, 4.0, 4.2, 4.4])
 @pytest.mark.parametrize("awaited", [False, True])
 def test_a_filler_ends_with_its_turn(awaited: bool, at: float) -> None:

@@ -199,6 +199,7 @@ def test_a_request_that_it_holds_back_is_sent_when_it_comes(
     assert len(stage.requests) == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("at", [1.6, 1.8, 2.0, 2.3, 3.0, 3.5, 4.0])
 @pytest.mark.parametrize("words", ["hours", "search"])
 def test_a_cough_at_any_moment_changes_nothing_that_is_heard(words: str, at: float) -> None:
@@ -213,6 +214,7 @@ def test_a_cough_at_any_moment_changes_nothing_that_is_heard(words: str, at: flo
     assert stage.states[-1] == "listening"
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("at", [1.6, 2.0, 2.5, 3.0, 3.5, 4.2])
 @pytest.mark.parametrize("words", ["hours", "search", "nothing"])
 def test_the_next_turn_is_answered_whenever_it_begins(words: str, at: float) -> None:
@@ -227,6 +229,7 @@ def test_the_next_turn_is_answered_whenever_it_begins(words: str, at: float) -> 
     assert stage.states[-1] == "listening"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("after", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("words", ["hours", "search", "nothing", "nothing at last"])
 def test_a_filler_of_the_flow_may_be_said_while_it_searches(words: str, after: float) -> None:

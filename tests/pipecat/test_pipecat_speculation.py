@@ -58,6 +58,7 @@ def _verdicts(stage: Stage) -> list[str]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", [None, *range(6)])
 def test_the_answer_comes_earlier_by_the_time_of_the_prediction(seed: int | None) -> None:
     """The committed transcript stands in the context. Nothing is heard before the commit."""
@@ -160,6 +161,7 @@ def test_a_result_that_comes_after_the_prediction_is_in_the_request() -> None:
     assert stage.user_turns == {"superseded": 1, "replied": 2}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", [None, *range(6)])
 @pytest.mark.parametrize("gap", [0.05, 0.5, 1.0])
 def test_a_user_who_goes_on_after_the_commit_hears_the_answer_to_both(

@@ -184,6 +184,7 @@ def test_after_an_interruption_by_the_application_the_result_waits_for_the_next_
     assert (LATE in stage.heard) == asked
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("late", [-0.02, -0.01, 0.0, 0.01, 0.02])
 @pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
 def test_a_result_that_comes_as_an_answer_ends_is_told_once(late: float, seed: int | None) -> None:
@@ -206,6 +207,7 @@ def test_a_result_that_comes_as_an_answer_ends_is_told_once(late: float, seed: i
     assert flow[-1] == "speaking"
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("preamble", ["", "One moment please."])
 def test_a_request_shows_a_call_that_has_just_begun(preamble: str, seed: int) -> None:

@@ -48,6 +48,7 @@ def _unwrapped(**options: Any) -> Callable[[Any], None]:
     return lambda model: model.register_function("book", _book, **options)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("at", [2.2, 2.7, 3.2, 3.7, 4.1, 4.5, 5.2])
 def test_its_result_is_said_after_a_cough_at_any_moment(at: float, asynchronous: bool) -> None:
