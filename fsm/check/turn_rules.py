@@ -1,201 +1,179 @@
-"""The ten properties of a turn as rules on moves and configurations.
-
-This module has speculation, resuming, results, calls, replies and turns. The floor is in
-`turn_floor`, the agent state in `turn_agent_state`, properties about waits are in `leads`.
-"""
+"""The rules of the ten properties of a turn, from the table `turn_rules.yaml`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.load.yaml12 import read_nodes, unfold
+from turnfsm.fsm.source import Page, Source
 
-from .maker import Maker, on
+from .maker import about_moves, about_states
 from .parts import Bits, Rule
-from .turn import WAITS_FOR_TOOLS, missing
-from .turn_agent_state import agent_state_is_true
-from .turn_floor import floor_is_alive, over_the_user
+from .turn import TRUE_FACTS, missing
 
 __all__ = ["turn_rules"]
 
-_HOLDS_THE_FLOOR = frozenset({"thinking", "speaking", "paused", "interrupted"})
+_Values = Mapping[str, str]
+
+_WHOLE = ("fresh", "taken", "entered", "still", "effect")
+"""Keys whose value is true or false."""
+
+_NAMES = (
+    *("trigger", "trigger_not", "source", "source_not", "dest", "dest_not"),
+    *("does", "lacks", "twice", "stays", "runs_on"),
+)
+"""Keys whose value is one name, or several with spaces between them."""
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    page = Page("turn_rules.yaml", text)
+    root, _ = read_nodes(page)
+    assert root is not None
+    table: Mapping[str, Any] = unfold(root, Source(page))
+    return table
 
 
 def turn_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
     """The rules of every claimed property whose names the flow has."""
     if flow.kind != "turn":
         return
-    for name, rules in _RULES.items():
+    maker = _Maker(flow, bits)
+    for name, rows in _table()["rules"].items():
         if name not in flow.properties.waived and not missing(flow, name):
-            yield from rules(Maker(name, bits, flow))
+            for row in rows:
+                yield from maker.rules(name, row)
 
 
-def _speculation(make: Maker) -> Iterator[Rule]:
-    broken = "while a tool call of the turn runs"
-    yield make.chosen("start_preemptive_generation", broken, ["~tools_running"])
-    yield make.granted("preemptive_generation", "start_preemptive_generation")
+class _Maker:
+    def __init__(self, flow: Flow, bits: Bits) -> None:
+        self.flow, self.bits = flow, bits
+        self.names: _Values = _table()["names"]
+        timers = {f"{row.source}.{row.trigger}" for row in flow.rows() if row.timer}
+        self.has = {*flow.host_facts, *flow.actions, *timers}
+
+    def rules(self, property: str, row: Mapping[str, Any]) -> Iterator[Rule]:
+        if "needs" in row and row["needs"] not in self.has:
+            return
+        for values in self._each(row.get("each", "")):
+            filled = _filled(row, {**self.names, **values})
+            facts = " ".join(filled.get(key, "") for key in ("when", "unless")).split()
+            if all(fact[:-1] in self.has for fact in facts if fact.endswith("!")):
+                yield self._rule(property, filled)
+
+    def _each(self, each: str | _Values) -> Iterator[_Values]:
+        if not each:
+            yield {}
+        elif isinstance(each, str):
+            yield from _COMPUTED[each](self.flow)
+        else:
+            for key, values in _filled(each, self.names).items():
+                yield from ({key: value} for value in values.split())
+
+    def _rule(self, property: str, row: Mapping[str, Any]) -> Rule:
+        after = self.bits.test(self._facts(row, "when"), self._facts(row, "unless"))
+        broken = row.get("broken", "")
+        if "state" in row:
+            state = None if row["state"] == "all" else row["state"]
+            sentence = f"{state} is held {broken}" if state else broken
+            remedy = row.get("remedy", "")
+            return about_states(property, sentence, state, after, builtin=True, remedy=remedy)
+        before = self.bits.test(self._facts(row, "before"), self._facts(row, "before_not"))
+        where = self._where(row)
+        if "action" in row:
+            where["does"], broken = (row["action"],), f"{row['action']} is chosen {broken}"
+        elif granted := row.get("granted"):
+            where |= {"trigger": (granted,), "taken": True}
+            broken = f"{granted} is granted without {' or '.join(where['lacks'])}"
+        elif refused := row.get("refused"):
+            where |= {"trigger": (refused,), "taken": False, "fresh": True}
+            where["source"] = [n for n, s in self.flow.states.items() if refused not in s.refuses]
+            broken = f"{refused} is refused {broken}"
+        return about_moves(property, broken, where, before, after, builtin=True)
+
+    def _where(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        where: dict[str, Any] = {key: row[key] for key in _WHOLE if key in row}
+        where |= {key: row[key].split() for key in _NAMES if key in row}
+        if "except" in row:
+            where["except"] = self._where(row["except"])
+        if "timer" in row:
+            where["trigger"] = self.flow.timers if row["timer"] else self.flow.triggers
+        if "heeded" in row:
+            states = self.flow.states.items()
+            where["source"] = [n for n, s in states if not {*where["trigger"]} & {*s.ignores}]
+        return where
+
+    def _facts(self, row: Mapping[str, Any], key: str) -> Iterator[str]:
+        for fact in row.get(key, "").split():
+            name = fact.strip("!=")
+            if fact[0] == "~" or name in (self.flow.facts if fact[0] == "=" else self.has):
+                yield name
 
 
-def _resume(make: Maker) -> Iterator[Rule]:
-    silent = "though no audio of this step was heard"
-    yield make.chosen("resume_output", silent, unless=["~playout_started"])
-    yield make.move(
-        "resume_output is chosen though nothing was stopped that could go on",
-        on(does="resume_output"),
-        before_not=["~stopped"],
-    )
-    yield make.chosen("pause_output", silent, unless=["~playout_started"])
-    yield make.held("paused", silent, unless=["~playout_started"])
-    yield make.held("paused", "though nothing was stopped that could go on", unless=["~stopped"])
-    yield make.chosen(
-        "report_false_interruption",
-        "though nothing is resumed",
-        where=on(lacks="resume_output"),
-    )
-    yield make.chosen(
-        "release_output",
-        "before the interrupted step has ended: the interrupted audio may be heard",
-        where=on(source="interrupted", dest="interrupted"),
-    )
-    yield make.move(
-        "step_finished: what the step has left in the output would be heard, drop_audio is missing",
-        on("step_finished", fresh=True, does="release_output", lacks="drop_audio"),
-        before=["~paused"],
-    )
-    if "report_false_interruption" in make.flow.actions:
-        yield make.chosen(
-            "resume_output",
-            "without report_false_interruption",
-            where=lambda m: (
-                m.trigger != "interruptions_disallowed"
-                and "report_false_interruption" not in m.actions
-            ),
-        )
+def _filled(row: Mapping[str, Any], values: _Values) -> dict[str, Any]:
+    """A row with values in place of the names in braces."""
+    more = {**values, "trigger": row["on"]} if isinstance(row.get("on"), str) else values
+    return {
+        key: value.format_map(more) if isinstance(value, str) else value
+        for key, value in row.items()
+    }
 
 
-def _results(make: Maker) -> Iterator[Rule]:
-    for action in ("request_reply", "start_preemptive_generation"):
-        broken = "while a tool result is not in the conversation"
-        yield make.chosen(action, broken, ["~result_uncommitted"])
-    for action in ("request_reply", "request_with_results", "start_preemptive_generation"):
-        unsaid = "while the heard part of an interrupted reply is not in the conversation"
-        yield make.chosen(action, unsaid, ["~playout_started", "~step_stopped"])
-    for fact in make.host_facts("message_pending"):
-        earlier = "while earlier words of the user are not in the conversation"
-        yield make.chosen("start_preemptive_generation", earlier, [fact])
-    yield make.granted("reply", "request_reply", "request_with_results")
-    for fact in make.host_facts("results_available"):
-        yield make.chosen("request_with_results", "before the result is there", unless=[fact])
+# -- what `each` may name
 
 
-def _calls(make: Maker) -> Iterator[Rule]:
-    forgotten = "while a blocking tool call is neither drained nor released"
-    yield make.held("listening", forgotten, ["~unreleased"])
-    yield from _calls_go(make)
-    yield make.move(
-        f"interrupted is left {forgotten}",
-        lambda m: m.source == "interrupted" != m.dest,
-        ["~unreleased"],
-    )
-    yield make.move(
-        "interrupted is left for listening while a tool call of another speech runs",
-        on(source="interrupted", dest="listening"),
-        before=["~tools_running"],
-    )
-    yield make.move(
-        "speech_interrupted: its tool calls are not released, release_tools is missing",
-        on("speech_interrupted", lacks="release_tools"),
-    )
-    yield make.move(
-        "step_interrupted: its tool calls are not released, release_tools is missing",
-        on("step_interrupted", source=_HOLDS_THE_FLOOR, fresh=True, lacks="release_tools"),
-    )
+def _published(flow: Flow, *, speaking: bool) -> Iterator[_Values]:
+    """The states that publish `speaking`, or all others."""
+    audible = {row.dest for row in flow.rows() if row.trigger == "playout_started"}
+    right = "listening" if speaking else "speaking"
+    for name, body in flow.states.items():
+        if (body.agent_state == "speaking") == speaking:
+            remedy = f"write 'agent_state: {right}' in {name!r}"
+            yield {"state": name, "remedy": remedy if (name in audible) != speaking else ""}
 
 
-def _calls_go(make: Maker) -> Iterator[Rule]:
-    yield make.move(
-        "tool_limit: the turn would wait longer, give_up_tools is missing",
-        on("tool_limit", taken=True, lacks="give_up_tools"),
-        before=["~unreleased"],
-    )
-    others = {*make.flow.states} - {"interrupted"}
-    lacks = ("interrupt_speech", "unblock_tools")
-    yield make.move(
-        "turn_committed: the calls of the turn before still block, unblock_tools is missing",
-        on("turn_committed", source=others, does="answer_turn", lacks=lacks),
-        before=["~unreleased"],
-    )
+def _decided_by_a_transcript(flow: Flow) -> list[str]:
+    """The states with playing or paused audio in which the transcript decides whether it stops."""
+    if "backchannel" not in flow.host_facts:
+        return []
+    rows = [row for row in flow.rows() if row.trigger == "final_transcript"]
+    stops = {row.source for row in rows if "interrupt_speech" in row.transition.actions}
+    return sorted(stops & {"speaking", "paused"})
 
 
-def _one_reply(make: Maker) -> Iterator[Rule]:
-    yield make.move(
-        "answer_turn is chosen twice for a turn",
-        lambda m: m.actions.count("answer_turn") > 1,
-    )
-    yield make.move(
-        "answer_turn is chosen for a turn that is being answered",
-        lambda m: "answer_turn" in m.actions and m.trigger != "turn_committed",
-        before=["~answered"],
-    )
-    yield make.chosen("answer_turn", "though no turn is open", unless=["~turn_open"])
-    yield make.chosen(
-        "answer_turn", "while another step holds the floor", ["~step_running"], ["~step_stopped"]
-    )
-    yield make.granted("next_reply", "request_next_reply")
-    yield make.chosen("request_next_reply", "while a turn waits for its reply", ["~turn_open"])
-    for fact in make.host_facts("agenda_open"):
-        yield make.chosen("request_next_reply", "though nothing is open", unless=[fact])
+def _timers_that_let_go(flow: Flow) -> Iterator[_Values]:
+    """The timers after which a state releases the audio that it holds back."""
+    letting = {"release_output", "resume_output"}
+    for state, held in (("paused", ""), ("thinking", "~output_held ~paused")):
+        rows = [row for row in flow.rows(state) if row.timer]
+        names = (row.trigger for row in rows if letting & {*row.transition.actions})
+        yield from ({"state": state, "timer": t, "held": held} for t in dict.fromkeys(names))
 
 
-def _turns(make: Maker) -> Iterator[Rule]:
-    held, empty = make.host_facts("tools_held"), make.host_facts("empty_transcript")
-    yield make.granted("turn_committed", "answer_turn", "drop_turn")
-    refused_at_rest = on("turn_committed", source="listening", taken=False)
-    yield make.move("listening refuses turn_committed", refused_at_rest, unless=empty)
-    yield make.move(
-        "listening refuses turn_committed, though no other turn is open",
-        refused_at_rest,
-        before_not=["~turn_open"],
-    )
-    for fact in make.host_facts("interruptible"):
-        broken = "though the speech that holds the floor may be interrupted"
-        ignored = [*held, *empty, *make.host_facts("backchannel")]
-        yield make.refused("turn_committed", broken, ["~step_running", fact], ignored)
-    yield make.refused(
-        "turn_committed",
-        "though neither a step nor a tool call stands against it",
-        unless=["~step_running", *held, *empty],
-    )
-    for fact in held:
-        yield make.chosen(
-            "answer_turn",
-            "while a tool call runs whose turn cannot be interrupted",
-            [fact],
-            where=on(source=(*_HOLDS_THE_FLOOR, *WAITS_FOR_TOOLS)),
-        )
-    yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
-    yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_deferred"])
-    waits = make.flow.states.get("tool_running")
-    if waits and "finish_limit" in waits.after:
-        yield make.move(
-            "turn_deferred: the time to finish does not begin",
-            lambda m: (
-                m.source in WAITS_FOR_TOOLS
-                and (m.dest, m.trigger) == (m.source, "turn_deferred")
-                and not (m.taken and m.taken.entered)
-            ),
-            before_not=["~turn_deferred"],
-        )
+def _limits_of_a_step(flow: Flow) -> Iterator[_Values]:
+    limits = {*_table()["names"]["limits"].split(), "report_after"}
+    for state in ("thinking", "speaking"):
+        armed = flow.states[state].after if state in flow.states else ()
+        yield from ({"state": state, "timer": timer} for timer in sorted(limits & {*armed}))
 
 
-_RULES: Mapping[str, Callable[[Maker], Iterator[Rule]]] = {
-    "no_speculation_while_a_tool_runs": _speculation,
-    "no_resume_of_a_silent_step": _resume,
-    "no_request_before_the_results": _results,
-    "every_call_ends_once": _calls,
-    "no_dead_floor": floor_is_alive,
-    "one_reply_to_a_turn": _one_reply,
-    "every_turn_is_accounted_for": _turns,
-    "no_playout_over_the_user": over_the_user,
-    "the_agent_state_is_true": agent_state_is_true,
+_COMPUTED: Mapping[str, Callable[[Flow], Iterator[_Values]]] = {
+    "published_as_speaking": lambda flow: _published(flow, speaking=True),
+    "published_as_silent": lambda flow: _published(flow, speaking=False),
+    "decided_by_a_transcript": lambda flow: (
+        {"state": state} for state in _decided_by_a_transcript(flow)
+    ),
+    "audible_until_a_transcript": lambda flow: iter(
+        [{"states": " ".join(_decided_by_a_transcript(flow))}]
+    ),
+    "timers_that_let_go": _timers_that_let_go,
+    "limits_of_a_step": _limits_of_a_step,
+    "facts_that_are_ghosts": lambda flow: (
+        {"fact": fact} for fact in TRUE_FACTS if fact in flow.facts and not flow.facts[fact].host
+    ),
 }

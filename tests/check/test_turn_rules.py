@@ -1,0 +1,60 @@
+"""The table of the ten properties: a misspelt name would make a rule that nothing breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from turnfsm.fsm.check import maker, turn_rules
+from turnfsm.fsm.check.turn import PROPERTIES, turn_world
+from turnfsm.fsm.load import load_flow, load_shipped, shipped_flows
+
+TABLE = turn_rules._table()
+ROWS = [(name, row) for name, rows in TABLE["rules"].items() for row in rows]
+FLOWS = [flow for flow in map(load_shipped, shipped_flows()) if flow.kind == "turn"]
+FLOWS.append(load_flow("examples/bank/bank.yaml"))  # with `confirming`
+FACTS = {f"~{name}" for name in turn_world(FLOWS[0]).ghosts}
+FACTS |= {f"={name}" for flow in FLOWS for name in flow.facts}
+FACTS |= {name for flow in FLOWS for name in flow.host_facts}
+STATES = {name for flow in FLOWS for name in flow.states}
+TRIGGERS = {name for flow in FLOWS for name in (*flow.triggers, *flow.timers)}
+ACTIONS = {name for flow in FLOWS for name in flow.actions}
+KNOWN = {
+    **dict.fromkeys(("when", "unless", "before", "before_not"), FACTS),
+    **dict.fromkeys(("source", "source_not", "dest", "dest_not", "stays"), STATES),
+    **dict.fromkeys(("trigger", "trigger_not", "granted", "refused"), TRIGGERS),
+    **dict.fromkeys(("action", "does", "lacks", "twice"), ACTIONS),
+}
+KEYS = {*maker._TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
+
+
+class Values(dict[str, str]):
+    """The values of a row; those of `each` are not known here."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def words(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in turn_rules._filled(row, Values(TABLE["names"])).items():
+        if key in KNOWN:
+            names = (word.rstrip("!") for word in value.split())
+            yield from ((key, name) for name in names if name.strip("~="))
+
+
+def test_every_property_with_rules_is_one_of_the_ten() -> None:
+    assert set(TABLE["rules"]) <= set(PROPERTIES)
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_a_rule_says_only_what_is_read(name: str, row: dict[str, Any]) -> None:
+    assert set(row) <= KEYS
+    assert "broken" in row or "granted" in row
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_a_rule_names_only_what_a_shipped_flow_has(name: str, row: dict[str, Any]) -> None:
+    unknown = {(key, word) for key, word in words(row) if word not in KNOWN[key]}
+    assert not unknown
