@@ -82,7 +82,7 @@ def test_the_core_asks_for_no_livekit_and_no_gpl(metadata: Message) -> None:
     """LiveKit, Piper and Moonshine come with extras only."""
     requirements = metadata.get_all("Requires-Dist", [])
     core = {re.split(r"[^\w-]", r)[0] for r in requirements if "extra ==" not in r}
-    assert core == {"attrs", "cattrs", "pyyaml", "transitions", "typer", "rich"}
+    assert core == {"attrs", "pyyaml", "transitions", "typer", "rich"}
     assert set(metadata.get_all("Provides-Extra", [])) == {
         *("livekit", "pipecat", "png", "postgres", "demo")
     }
@@ -112,7 +112,7 @@ def test_help_imports_little() -> None:
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
         "    turnfsm.runtime.cli.main(['--help'])"
     )
-    heavy = {"livekit", "numpy", "transitions", "yaml", "cattrs", "rich", "pydantic", "asyncio"}
+    heavy = {"livekit", "numpy", "transitions", "yaml", "rich", "pydantic", "asyncio"}
     assert not _modules(code) & heavy
 
 

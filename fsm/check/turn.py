@@ -13,7 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 import attrs
-import cattrs
 
 from turnfsm.fsm.flow import Flow
 
@@ -34,10 +33,16 @@ __all__ = [
 ]
 
 _DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _names(body: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return {key: tuple(names) for key, names in body.items()}
+
+
 _WORLD = World(
     ghosts=tuple(_DATA["ghosts"]),
-    events=cattrs.structure(_DATA["events"], dict[str, Change]),
-    actions=cattrs.structure(_DATA["actions"], dict[str, Change]),
+    events={name: Change(**_names(body)) for name, body in _DATA["events"].items()},
+    actions={name: Change(**_names(body)) for name, body in _DATA["actions"].items()},
     belongs=dict.fromkeys(_DATA["of_step"], "step"),
     begun={"step": "step_running"},
 )
@@ -79,7 +84,9 @@ class Builtin:
     states: tuple[str, ...] = ()
 
 
-PROPERTIES = cattrs.structure(_DATA["properties"], dict[str, Builtin])
+PROPERTIES = {
+    name: Builtin(body.pop("means"), **_names(body)) for name, body in _DATA["properties"].items()
+}
 
 AGENDA: Mapping[str, str] = MappingProxyType(_DATA["agenda"])
 """The properties of an agenda, with their meaning."""

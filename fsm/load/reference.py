@@ -10,7 +10,7 @@ import attrs
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Texts
 
-from .schema import yaml_fields
+from .schema import noun, yaml_fields
 from .written import ONE_OR_MORE, SHORT, FlowFile
 
 __all__ = ["MARKS", "reference", "with_reference"]
@@ -18,31 +18,6 @@ __all__ = ["MARKS", "reference", "with_reference"]
 MARKS = ("<!-- turnfsm schema writes from here -->", "<!-- to here -->")
 """The markers around the generated part of a document."""
 
-_TITLES = {
-    "FlowFile": "The file",
-    "WrittenState": "A state",
-    "Trigger": "A request or an event",
-    "Action": "An action",
-    "WrittenProperties": "Properties",
-    "Never": "A `never` property",
-    "Always": "An `always` property",
-    "LeadsTo": "A `leads_to` property",
-    "Tuning": "The tuning of a state",
-    "Expectation": "What the user is asked for",
-    "Tools": "Tools",
-    "Phrases": "Phrases",
-    "Monologue": "A monologue",
-    "Hold": "A hold",
-    "NotHeard": "A user who is not heard",
-    "Rules": "The agenda",
-    "Confirm": "A confirmation of a tool",
-    "Correction": "A correction of a call",
-    "Condition": "A condition on an argument",
-    "Migrates": "Sessions of earlier versions",
-    "Assurance": "An assurance",
-    "Button": "A button",
-    "Backchannels": "Backchannels of the agent",
-}
 _PLAIN = {
     Seconds: "seconds, or `never`",
     Texts: "a text or a list of texts",
@@ -77,7 +52,8 @@ def _within(kind: type) -> Iterator[type]:
 
 
 def _table(kind: type) -> str:
-    title = _TITLES.get(kind.__name__, f"A {kind.__name__.lower()}")
+    name = noun(kind).replace("'", "`")
+    title = name[0].upper() + name[1:]
     lines = [f"### {title}", "", "| key | value | meaning |", "| --- | --- | --- |"]
     for field, hint in yaml_fields(kind):
         needed = " (required)" if field.default is attrs.NOTHING else ""

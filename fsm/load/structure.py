@@ -1,20 +1,14 @@
-"""Converts plain data to the classes of a flow. cattrs collects every error with its path."""
+"""Converts plain data to the classes of a flow, or says at each place why it cannot."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from collections.abc import Generator, Iterable, Mapping
+from functools import cache
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import attrs
-import cattrs
-from cattrs.errors import (
-    ClassValidationError,
-    ForbiddenExtraKeysError,
-    IterableValidationError,
-)
-from cattrs.gen import make_dict_structure_fn, override
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
@@ -25,44 +19,73 @@ from turnfsm.fsm.source import Path, Source
 
 from .meant import as_entry, as_field, belongs, missing
 from .remedies import MOVED, key_meant, mismatch_remedy, value_meant
+from .schema import noun, yaml_fields
 from .written import ONE_OR_MORE, SHORT
 
 __all__ = ["structure_as"]
 
 T = TypeVar("T")
+Read: TypeAlias = Generator[Finding, None, T]
+"""Gives a value, and yields every problem on the way. After a problem the value has no meaning."""
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
-_NOUNS = {
-    "Action": "an action",
-    "FlowFile": "a flow",
-    "WrittenState": "a state",
-    "WrittenProperties": "the properties",
-    "LeadsTo": "a 'leads_to' property",
-    "Never": "a 'never' property",
-    "Always": "an 'always' property",
-    "Phrases": "the phrases",
-    "Tools": "the tools",
-    "Rules": "the agenda",
-    "Tuning": "the tuning",
-    "Expectation": "the expectation",
-    "Monologue": "the monologue",
-    "Hold": "the hold",
-    "NotHeard": "the key 'not_heard'",
-    "Confirm": "the confirmation",
-    "Correction": "the correction",
-    "Condition": "the condition",
-    "Migrates": "the key 'migrates'",
-    "Assurance": "'never_silent'",
-    "Button": "the button",
-    "Backchannels": "the backchannels",
-}
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
+_POLICIES = (
+    "write hold: the turn cannot be interrupted meanwhile; finish: an interruption waits for it; "
+    "detach: it continues; cancel: it ends at once"
+)
 
 
-class _Mismatch(Exception):
-    """A value of the wrong kind; message and remedy are ready to print."""
+def structure_as(
+    kind: type[T], data: Any, source: Source, most: int = 200
+) -> tuple[T | None, Iterable[Finding]]:
+    """A value of an attrs class, or the reasons why the data is not one, at `most` so many."""
+    findings: list[Finding] = []
+    reading: Read[T] = _Reader(source).read(kind, data, ())
+    while len(findings) < most:
+        try:
+            findings.append(next(reading))
+        except StopIteration as end:
+            return None if findings else end.value, findings
+    return None, findings
 
-    def __init__(self, expected: str, value: Any, remedy: str = "") -> None:
+
+@cache
+def _keys(kind: type) -> Mapping[str, tuple[attrs.Attribute[Any], Any]]:
+    """The fields of a class by their keys, each with its type."""
+    return {yaml_name(field): (field, hint) for field, hint in yaml_fields(kind)}
+
+
+@attrs.frozen
+class _Reader:
+    source: Source
+
+    def read(self, hint: Any, value: Any, path: Path) -> Read[Any]:
+        """The value as the type of a field says."""
+        if hint in _KINDS:
+            return (yield from self._scalar(hint, value, path))
+        if hint is Any:
+            return value
+        if hint is Seconds:
+            never = value == "never"
+            return NEVER if never else (yield from self._scalar(float, value, path))
+        if hint is Texts:
+            return (yield from self._texts(value, path))
+        if hint == Names:
+            return (yield from self._names(value, path))
+        if attrs.has(hint):
+            return (yield from self._object(hint, value, path))
+        origin, args = get_origin(hint), get_args(hint)
+        if origin is Literal:
+            return (yield from self._literal(args, value, path))
+        if origin is Mapping:
+            return (yield from self._mapping(args[1], value, path))
+        if origin is tuple:
+            return (yield from self._items(args[0], value, path))
+        (inner,) = (arg for arg in args if arg is not type(None))
+        return (yield from self.read(inner, value, path))
+
+    def _mismatch(self, expected: str, value: Any, path: Path, remedy: str = "") -> Read[None]:
         kind = type(value).__name__
         shown = _WORDS.get(kind) or f"the number {quoted(value)[1:-1]}"
         if isinstance(value, bool):
@@ -71,202 +94,124 @@ class _Mismatch(Exception):
             shown = f"text {quoted(value)}"
         if value in ([], {}):
             shown = f"an empty {'list' if value == [] else 'mapping'}"
-        super().__init__(f"expected {expected}, got {shown}")
-        self.remedy = remedy or mismatch_remedy(expected, value)
+        remedy = remedy or mismatch_remedy(expected, value)
+        yield self.source.at(path, f"expected {expected}, got {shown}", remedy, code="type")
 
-
-def _scalar(kind: type) -> Callable[[Any, Any], Any]:
-    def hook(value: Any, _: Any) -> Any:
+    def _scalar(self, kind: type, value: Any, path: Path) -> Read[Any]:
         if kind is float and type(value) is int:
             return float(value)
         if type(value) is not kind:
-            raise _Mismatch(_KINDS[kind], value)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise _Mismatch("a finite number", value, "write the seconds as digits, such as 0.5")
+            yield from self._mismatch(_KINDS[kind], value, path)
+        elif isinstance(value, float) and not math.isfinite(value):
+            remedy = "write the seconds as digits, such as 0.5"
+            yield from self._mismatch("a finite number", value, path, remedy)
         return value
 
-    return hook
+    def _names(self, value: Any, path: Path) -> Read[Names]:
+        if isinstance(value, str):
+            return (value,)
+        if not isinstance(value, list):
+            yield from self._mismatch("a name or a list of names", value, path)
+            return ()
+        for index, name in enumerate(value):
+            yield from self._scalar(str, name, (*path, index))
+        return tuple(value)
 
+    def _texts(self, value: Any, path: Path) -> Read[Texts]:
+        texts = value if isinstance(value, list) else [value]
+        if isinstance(value, dict) or not texts:
+            yield from self._mismatch("a text or a list of texts", value, path)
+            return Texts(())
+        for text in texts:
+            if not isinstance(text, str) or not text.strip():
+                remedy = "write what the agent says" if text == "" else ""
+                yield from self._mismatch("text", text, path, remedy)
+                break
+        return Texts(tuple(texts))
 
-def _seconds(value: Any, _: Any) -> Seconds:
-    if value == "never":
-        return NEVER
-    return Seconds(_converter.structure(value, float))
-
-
-def _amount(value: Any, _: Any) -> float | None:
-    if value is not None and type(value) not in (int, float):
-        raise _Mismatch("a number", value, "write it as digits, such as 100")
-    return None if value is None else float(_converter.structure(value, float))
-
-
-def _names(value: Any, _: Any) -> Names:
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, list):
-        return tuple(_converter.structure(value, list[str]))
-    raise _Mismatch("a name or a list of names", value)
-
-
-def _texts(value: Any, _: Any) -> Texts:
-    texts = value if isinstance(value, list) else [value]
-    if isinstance(value, dict) or not texts:
-        raise _Mismatch("a text or a list of texts", value)
-    for text in texts:
-        if not isinstance(text, str) or not text.strip():
-            raise _Mismatch("text", text, "write what the agent says" if text == "" else "")
-    return Texts(tuple(texts))
-
-
-def _one_or_more(kind: Any) -> Callable[[Any, Any], Any]:
-    inner = get_args(kind)[0]
-    noun = inner.__name__.lower()
-
-    def hook(value: Any, _: Any) -> Any:
-        if isinstance(value, dict):
-            return (_converter.structure(value, inner),)
-        if isinstance(value, list) and value:
-            return tuple(_converter.structure(value, list[inner]))  # type: ignore[valid-type]
-        raise _Mismatch(f"a {noun} or a list of {noun}s", value, as_field(inner, value))
-
-    return hook
-
-
-def _literal(value: Any, kind: Any) -> Any:
-    values = get_args(kind)
-    if value not in values:
+    def _literal(self, values: tuple[Any, ...], value: Any, path: Path) -> Read[Any]:
+        if value in values:
+            return value
         meant = closest(value, values) if isinstance(value, str) else None
         if not meant and isinstance(value, str) and value_meant(value) in values:
             meant = value_meant(value)
-        meant = f"did you mean {meant!r}?" if meant else ""
+        remedy = f"did you mean {meant!r}?" if meant else ""
         if len(values) == 1:
-            meant = f"write {values[0]!r}"
+            remedy = f"write {values[0]!r}"
         elif not meant and values == get_args(Policy):
-            meant = (
-                "write hold: the turn cannot be interrupted meanwhile; finish: an interruption "
-                "waits for it; detach: it continues; cancel: it ends at once"
-            )
-        raise _Mismatch(" or ".join(map(repr, values)), value, meant)
-    return value
+            remedy = _POLICIES
+        yield from self._mismatch(" or ".join(map(repr, values)), value, path, remedy)
+        return None
 
-
-def _mapping_factory(kind: Any) -> Callable[[Any, Any], Any]:
-    inner = get_args(kind)[1]
-    fill: dict[str, Any] | None = {} if attrs.has(inner) else None
-
-    def hook(value: Any, _: Any) -> Any:
+    def _mapping(self, inner: Any, value: Any, path: Path) -> Read[Mapping[str, Any]]:
         if not isinstance(value, dict):
-            raise _Mismatch("a mapping", value, as_entry(inner, value))
-        filled = {k: (fill if v is None and fill is not None else v) for k, v in value.items()}
-        return _converter.structure(filled, dict[str, inner])  # type: ignore[valid-type]
+            yield from self._mismatch("a mapping", value, path, as_entry(inner, value))
+            return {}
+        read = {}
+        for key, item in value.items():
+            filled = {} if item is None and attrs.has(inner) else item
+            read[key] = yield from self.read(inner, filled, (*path, key))
+        return read
 
-    return hook
+    def _items(self, inner: Any, value: Any, path: Path) -> Read[tuple[Any, ...]]:
+        several = inner in ONE_OR_MORE
+        if several and isinstance(value, dict):
+            return ((yield from self.read(inner, value, path)),)
+        if not isinstance(value, list) or (several and not value):
+            one = inner.__name__.lower()
+            expected = f"a {one} or a list of {one}s" if several else "a list"
+            remedy = as_field(inner, value) if several else ""
+            yield from self._mismatch(expected, value, path, remedy)
+            return ()
+        read = []
+        for index, item in enumerate(value):
+            read.append((yield from self.read(inner, item, (*path, index))))
+        return tuple(read)
 
-
-def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
-    fields = attrs.fields(kind)
-    renames: dict[str, Any] = {
-        f.name: override(
-            rename=yaml_name(f),
-            omit=bool(f.metadata.get("internal")),
-            struct_hook=_amount if f.metadata.get("amount") else None,
-        )
-        for f in fields
-    }
-    inner = make_dict_structure_fn(kind, _converter, True, **renames)  # True: no unknown keys
-    expected = f"a {kind.__name__.lower()}" if kind in ONE_OR_MORE else "a mapping"
-    optional = {yaml_name(f) for f in fields if f.default is not attrs.NOTHING}
-
-    def hook(value: Any, cl: Any) -> Any:
+    def _object(self, kind: Any, value: Any, path: Path) -> Read[Any]:
         if kind in SHORT and isinstance(value, str):
             value = {"is": value}
         if not isinstance(value, dict):
-            raise _Mismatch(expected, value, as_field(kind, value))
-        # An optional key without a value counts as missing: commenting out lines leaves such keys.
-        given = {k: v for k, v in value.items() if v is not None or k not in optional}
-        return inner(given, cl)
+            expected = f"a {kind.__name__.lower()}" if kind in ONE_OR_MORE else "a mapping"
+            yield from self._mismatch(expected, value, path, as_field(kind, value))
+            return None
+        keys, whole = _keys(kind), True
+        given: dict[str, Any] = {}
+        unknown = {key: _meant(key, kind) for key in sorted(value.keys() - keys.keys())}
+        for key, meant in unknown.items():
+            yield self._unknown(key, meant, kind, path)
+        for key, (field, hint) in keys.items():
+            optional = field.default is not attrs.NOTHING
+            # An optional key without a value counts as missing: commenting out lines leaves such
+            # keys.
+            if value.get(key) is not None or (key in value and not optional):
+                read = self._amount if field.metadata.get("amount") else self.read
+                given[field.alias or field.name] = yield from read(hint, value[key], (*path, key))
+            elif not optional:
+                whole = False
+                # A key that is only misspelt, or that the base has, is one mistake, not two.
+                if not {key, "extends"} & {*unknown.values()}:
+                    message, remedy = f"missing key {quoted(key)}", missing(key, kind)
+                    yield self.source.at_key(path, message, remedy, code="missing-key")
+        return kind(**given) if whole else None
 
-    return hook
+    def _amount(self, hint: Any, value: Any, path: Path) -> Read[Any]:
+        if type(value) in (int, float):
+            return (yield from self.read(hint, value, path))
+        yield from self._mismatch("a number", value, path, "write it as digits, such as 100")
 
-
-def _list_factory(kind: Any) -> Callable[[Any, Any], Any]:
-    inner = get_args(kind)[0]
-
-    def hook(value: Any, _: Any) -> Any:
-        if not isinstance(value, list):
-            raise _Mismatch("a list", value)
-        return tuple(_converter.structure(value, list[inner]))  # type: ignore[valid-type]
-
-    return hook
-
-
-def _originates(origin: Any) -> Callable[[Any], bool]:
-    return lambda kind: get_origin(kind) is origin
-
-
-def _is_tuple_of_classes(kind: Any) -> bool:
-    return get_origin(kind) is tuple and attrs.has(get_args(kind)[0])
-
-
-def _is_one_or_more(kind: Any) -> bool:
-    return get_origin(kind) is tuple and get_args(kind)[0] in ONE_OR_MORE
-
-
-_converter = cattrs.Converter(detailed_validation=True)
-for _kind in _KINDS:
-    _converter.register_structure_hook(_kind, _scalar(_kind))
-_converter.register_structure_hook_factory(attrs.has, _class_factory)
-_converter.register_structure_hook_func(_originates(Literal), _literal)
-_converter.register_structure_hook_factory(_is_tuple_of_classes, _list_factory)
-_converter.register_structure_hook_factory(_originates(Mapping), _mapping_factory)
-_converter.register_structure_hook_func(lambda t: t is Seconds, _seconds)
-_converter.register_structure_hook_func(lambda t: t is Texts, _texts)
-_converter.register_structure_hook_func(lambda t: t == Names, _names)
-_converter.register_structure_hook_factory(_is_one_or_more, _one_or_more)
+    def _unknown(self, key: str, meant: str | None, kind: type, path: Path) -> Finding:
+        message = f"unknown key {quoted(key)} in {noun(kind)}"
+        remedy = f"did you mean {meant!r}?" if meant else _keyless(key) or belongs(key, kind)
+        remedy = MOVED.get((kind.__name__, key), remedy or near(key, _keys(kind)))
+        finding = self.source.at_key((*path, key), message, remedy, code="unknown-key")
+        if not meant and (text := _with_comma(finding)):
+            return attrs.evolve(finding, remedy=text)
+        return finding
 
 
-def structure_as(kind: type[T], data: Any, source: Source) -> tuple[T | None, Iterable[Finding]]:
-    """A value of an attrs class, or every reason why the data is not one."""
-    try:
-        return _converter.structure(data, kind), []
-    except (ClassValidationError, IterableValidationError, _Mismatch) as exc:
-        return None, _explain(exc, source, ())
-
-
-def _explain(exc: BaseException, source: Source, path: Path) -> Iterator[Finding]:
-    if isinstance(exc, ClassValidationError):
-        yield from _explain_class(exc, source, path)
-    elif isinstance(exc, IterableValidationError):
-        for sub in exc.exceptions:
-            yield from _explain(sub, source, (*path, *_step(sub, exc)))
-    else:
-        remedy = getattr(exc, "remedy", "")
-        yield source.at(path, str(exc), remedy, code="type")
-
-
-def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Iterator[Finding]:
-    extra = [key for sub in exc.exceptions for key in sorted(getattr(sub, "extra_fields", ()))]
-    meant = {key: _meant(key, exc.cl) for key in extra}
-    for key in extra:
-        noun = _NOUNS.get(exc.cl.__name__, f"a {exc.cl.__name__.lower()}")
-        message = f"unknown key {quoted(key)} in {noun}"
-        word = meant[key]
-        remedy = f"did you mean {word!r}?" if word else _keyless(key) or belongs(key, exc.cl)
-        remedy = remedy or near(key, _known(exc.cl))
-        remedy = MOVED.get((exc.cl.__name__, key), remedy)
-        finding = source.at_key((*path, key), message, remedy, code="unknown-key")
-        if not word and (text := _with_comma(finding)):
-            finding = attrs.evolve(finding, remedy=text)
-        yield finding
-    for sub in exc.exceptions:
-        # A missing key that is only misspelt, or that the base has, is one mistake, not two.
-        misspelt = isinstance(sub, KeyError) and {sub.args[0], "extends"} & set(meant.values())
-        if isinstance(sub, KeyError) and not misspelt:
-            key = sub.args[0]
-            message, remedy = f"missing key {quoted(key)}", missing(key, exc.cl)
-            yield source.at_key(path, message, remedy, code="missing-key")
-        elif not misspelt and not isinstance(sub, ForbiddenExtraKeysError):
-            yield from _explain(sub, source, (*path, *_step(sub, exc)))
+def _meant(key: str, kind: type) -> str | None:
+    return key_meant(kind.__name__, key) or closest(key, _keys(kind))
 
 
 def _with_comma(finding: Finding) -> str:
@@ -280,30 +225,6 @@ def _with_comma(finding: Finding) -> str:
     return f'a text with a comma needs quotes: {found[1]}: "{found[2]}{more[0].strip()}"'
 
 
-def _known(kind: type) -> list[str]:
-    return [yaml_name(f) for f in attrs.fields(kind) if not f.metadata.get("internal")]
-
-
-def _meant(key: str, kind: type) -> str | None:
-    return key_meant(kind.__name__, key) or closest(key, _known(kind))
-
-
 def _keyless(key: str) -> str:
     name, colon, rest = key.partition(":")
     return f"put a space after the colon: '{name}: {rest}'" if colon and len(key) < 60 else ""
-
-
-def _step(exc: BaseException, group: BaseException) -> Path:
-    """The path step in cattrs' note: the attribute (by its YAML name), the key or the index."""
-    for note in getattr(exc, "__notes__", ()):
-        if hasattr(note, "name"):
-            return (_yaml_word(group, note.name),)
-        if hasattr(note, "index"):
-            return (note.index,)
-    return ()
-
-
-def _yaml_word(group: BaseException, name: str) -> str:
-    if isinstance(group, ClassValidationError) and attrs.has(group.cl):
-        return next((yaml_name(f) for f in attrs.fields(group.cl) if f.name == name), name)
-    return name
