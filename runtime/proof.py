@@ -70,9 +70,10 @@ def _file(digest: str) -> Path | None:
 
 @cache
 def _checker() -> str:
-    """A hash of the checker's code: another version may find more."""
+    """A hash of the checker's code and tables: another version may find more."""
     folder = Path(turnfsm.fsm.__file__).parent
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
+    paths = (path for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".yaml"))
+    files = sorted(path.relative_to(folder).as_posix() for path in paths)
     known = hashlib.sha256()
     for name in files:
         known.update(f"{name}\n".encode())
@@ -105,8 +106,8 @@ def digest(flow: Flow) -> str:
     """A hash of what a flow's proof depends on. Two flows that differ only in their names, files,
     tools, phrases or the tuning of their states have the same proof."""
     states = {name: attrs.evolve(state, tuning=Tuning()) for name, state in flow.states.items()}
-    named = [(field.name, getattr(flow, field.name)) for field in attrs.fields(Flow)]
-    read = [(name, value) for name, value in named if name not in {*_NOT_PROVED, "states"}]
+    names = sorted({field.name for field in attrs.fields(Flow)} - {*_NOT_PROVED, "states"})
+    read = [(name, getattr(flow, name)) for name in names]
     return hashlib.sha256(repr((states, read)).encode()).hexdigest()
 
 

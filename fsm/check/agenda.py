@@ -21,6 +21,7 @@ from turnfsm.fsm.source import Source
 
 from .agenda_parts import Bounds, Deliveries
 from .agenda_world import RETRIES, State, World
+from .cause import placed
 from .explore import way_to
 from .joint import Joint, Situation
 from .joint_rest import Spot, Unasked, longest_rest
@@ -77,9 +78,9 @@ def agenda_finding(report: AgendaReport, source: Source) -> Finding:
     """The finding, with the shortest conversation that shows it."""
     way = "; ".join(report.path)
     message = f"{report.broken}: {report.why}. The shortest way there: {way}"
-    if report.broken == REST:
+    if report.rest is not None:
         remedy = "add a timer that ends the wait whatever the host answers"
-        return source.at_key(("states",), message, remedy, code="agenda")
+        return placed(source, ("states", report.rest.state), (), message, "agenda", remedy)
     remedy = "change what becomes of that claim in the last row of this way"
     return source.at_key(("agenda", "settle"), message, remedy, code="agenda")
 

@@ -50,6 +50,7 @@ class Unasked:
         spot: Where it begins.
         why: Why it has no bound.
         moves: The moves of the wait, one sentence each.
+        state: The state that no timer leaves, or in which it begins.
     """
 
     seconds: float
@@ -57,6 +58,7 @@ class Unasked:
     spot: Spot
     why: str = ""
     moves: tuple[str, ...] = ()
+    state: str = ""
 
 
 class Rest:
@@ -72,7 +74,7 @@ class Rest:
 
     def steps(self, spot: Spot) -> Iterator[Step[Spot, str]]:
         """The moves that do not end the wait."""
-        host, timers = self.turn.host, self.flow.states[self.turn.host.state(spot.here)].after
+        host, timers = self.turn.host, self.flow.states[self.state(spot)].after
         happens = [(s.text, s.trigger, s.here) for s in self.turn.heard(spot.here)]
         happens += [("the voice is long enough to interrupt", "barge_in", spot.here)]
         happens += [(f"{timer} fires", timer, spot.here) for timer in timers]
@@ -95,7 +97,7 @@ class Rest:
 
     def usable(self, spot: Spot) -> Iterator[str]:
         """The timers that bound the wait here: each is taken for any answers of the host."""
-        for timer in self.flow.states[self.turn.host.state(spot.here)].after:
+        for timer in self.flow.states[self.state(spot)].after:
             if self.flow.timers[timer] < inf and (spot.here.voice or self._acts(spot, timer)):
                 yield timer
         if spot.here.voice:
@@ -111,9 +113,8 @@ class Rest:
                 return False
         return True
 
-    def stuck(self, spot: Spot) -> str:
-        """No timer leaves this spot."""
-        return f"no timer of {self.turn.host.state(spot.here)} ends the wait"
+    def state(self, spot: Spot) -> str:
+        return self.turn.host.state(spot.here)
 
 
 def longest_rest(flow: Flow, starts: Iterable[Spot]) -> Unasked | None:
@@ -141,8 +142,8 @@ def longest_rest(flow: Flow, starts: Iterable[Spot]) -> Unasked | None:
         return Unasked(seconds, tuple(waits.charged(spot)), first[spot])
     way = waits.endless(spot)
     moves = [text for _, _, text in way.steps]
-    if way.stuck is not None:
-        return Unasked(inf, (), first[spot], rest.stuck(way.stuck), tuple(moves))
-    again = moves[way.first :]
-    moves += ["and so on: " + ", ".join(dict.fromkeys(again))]
-    return Unasked(inf, (), first[spot], "no timer ends the wait", tuple(moves))
+    state = rest.state(spot if way.stuck is None else way.stuck)
+    why = "no timer ends the wait" if way.stuck is None else f"no timer of {state} ends the wait"
+    if way.stuck is None:
+        moves += ["and so on: " + ", ".join(dict.fromkeys(moves[way.first :]))]
+    return Unasked(inf, (), first[spot], why, tuple(moves), state)

@@ -97,6 +97,7 @@ def test_a_flow_that_extends_turn_is_proved_in_the_same_way() -> None:
     report = check_flow(flow_of(text))
     (finding,) = (f for f in report.findings if REST in f.message)
     assert finding.code == "agenda"
+    assert (finding.line, finding.text) == (6, "  listening:"), "the state in which it waits"
     assert "The shortest way there: the user says utterance 0" in finding.message
     waived = f"{text}properties: {{waived: {{{REST}: The shop is open in the end.}}}}\n"
     assert not [f for f in check_flow(flow_of(waived)).findings if f.code == "agenda"]

@@ -134,6 +134,18 @@ def test_another_process_does_not_check_it_again(
     assert checks == ["mine"]
 
 
+@pytest.mark.parametrize("table", ["turn_rules.yaml", "turn.toml"])
+def test_a_checker_with_another_table_is_another_checker(
+    table: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(turnfsm.fsm, "__file__", str(tmp_path / "__init__.py"))
+    hashes = set()
+    for text in ("one", "another"):
+        (tmp_path / table).write_text(text)
+        hashes.add(proof._checker.__wrapped__())
+    assert len(hashes) == 2
+
+
 def test_another_checker_checks_it_again(
     checks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
