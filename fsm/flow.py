@@ -11,13 +11,13 @@ import attrs
 from .agenda.settlement import Rules
 from .confirm import Confirm
 from .correction import Correction
-from .fields import Names, Texts
+from .fields import Names, Texts, described, doc, loaded
 from .flow_parts import (
     NEVER,
     Action,
     AgentState,
     Fact,
-    Migrates,
+    Group,
     Policy,
     Scope,
     Seconds,
@@ -43,8 +43,10 @@ __all__ = [
     "Always",
     "Confirm",
     "Correction",
+    "Declarations",
     "Fact",
     "Flow",
+    "Group",
     "LeadsTo",
     "Migrates",
     "Names",
@@ -111,39 +113,103 @@ class Row:
         return ("states", self.source, "after" if self.timer else "on", self.trigger, self.index)
 
 
+@described
 @attrs.frozen
-class Flow:
-    """A flow: states, transitions, facts, timers and actions. Load one with `load_flow`.
+class Migrates:
+    """What was renamed since earlier versions of the flow, whose sessions a store may still have.
 
-    Attributes:
-        name: The flow's name.
-        initial: The state that a session starts in.
-        states: The states, in the order in which they are drawn.
-        kind: ``turn``: the ten properties of a turn are proved, and `TurnSession` can use the flow.
-        is_: What the flow is for.
-        turn_detection: The turn detection that the flow needs, by LiveKit's name; None if the flow
-            works with all of them.
-        scopes: The parts of the conversation that facts and triggers belong to.
-        triggers: The requests, then the events.
-        facts: The facts and host facts.
-        timers: Timer to seconds. `NEVER`: it does not fire unless a session gives it seconds.
-        lasting: The timers that go on when the state changes to one that has them, too.
-        limits: The chosen set of seconds for the timers that are `NEVER`.
-        limit_sets: The sets that can be chosen, each from timer to seconds.
-        bounds: Bounds of delays that a caller notices, in seconds, by the names of
-            `turnfsm.fsm.bounds.BOUNDS`.
-        actions: The actions that the host carries out.
-        tools: What an interruption does to tool calls.
-        discard_audio_if_uninterruptible: The STT gets silence while the agent's speech is
-            uninterruptible, unless the application sets another value.
-        pace: How patient the agent is. The timers are scaled already.
-        agenda: What the agent must deliver, and how claims on it settle when a reply ends.
-        phrases: For each host fact, the phrases that the user's text must consist of.
-        properties: The declared properties, without those of its kind.
-        migrates: What was renamed since earlier versions.
-        extends: The flow that it extends, as named in the file.
-        source: The position of each part in the file; None if the flow was not read from a text.
-        paced: Each timer or other value that the pace scales, with its seconds.
+    Example:
+        >>> from turnfsm import parse_flow
+        >>> flow, _ = parse_flow("{flow: inn, extends: turn, migrates: {flow: hotel}}")
+        >>> flow.migrates.flow
+        ('hotel',)
+    """
+
+    flow: Names = doc(
+        "Earlier names of this flow, or flows that it replaces: it continues their sessions. It "
+        "also continues those of the flows that it extends.",
+        default=(),
+    )
+    tools: Mapping[str, str] = doc(
+        "Earlier name of a tool to its present one. Calls that an earlier worker has made are "
+        "calls of the present tool.",
+        factory=dict,
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Declarations:
+    """What a flow is and what its file says are the same."""
+
+    kind: Literal["turn", "session", "other"] = doc(
+        "turn: a flow for TurnSession. It must have the properties of a turn, and the states and "
+        "triggers that TurnSession uses.",
+        default="other",
+    )
+    is_: str = doc("What the flow is for.", yaml="is", default="")
+    extends: str | None = doc(
+        "The flow that this one changes: a shipped flow's name, or a path relative to this file.",
+        default=None,
+        eq=False,
+    )
+    turn_detection: TurnDetection | None = doc(
+        "The turn detection that the flow needs. manual: the application commits turns, as with a "
+        "button. realtime_llm: a realtime model detects them. A session with another one does not "
+        "start. Without this key the flow works with all.",
+        default=None,
+    )
+    scopes: Mapping[str, Scope] = doc(
+        "Spans of the conversation that facts and triggers belong to.", factory=dict
+    )
+    lasting: Names = doc(
+        "Timers that go on when the state changes to one that has them, too. Others stop with "
+        "their state. 'restarts' starts them again, also in a transition with 'dest'.",
+        default=(),
+    )
+    limits: str | None = doc(
+        "The set of 'limit_sets' that gives seconds to the timers that are 'never'.", default=None
+    )
+    bounds: Mapping[str, float] = doc(
+        "Bounds of the delays that a caller notices, in seconds; each is a property. after_...: "
+        "at most; for_...: at least.",
+        factory=dict,
+    )
+    actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
+    tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
+    discard_audio_if_uninterruptible: bool = doc(
+        "The STT gets silence during uninterruptible speech. false: the user is heard, and their "
+        "turn is deferred until the agent has finished. That needs a line without echo: otherwise "
+        "the agent answers its own speech. LiveKit's option of this name, if the session gets it, "
+        "takes precedence.",
+        default=True,
+    )
+    pace: Pace = doc(
+        "Scales the default delays that a caller notices. calm: 1.5 times as long; brisk: 0.6 "
+        "times. Seconds that a file or a session gives are not scaled.",
+        default="normal",
+    )
+    agenda: Rules = doc(
+        "What the agent has yet to deliver: answers, results and notices. A flow without this key "
+        "has the agenda of the flow turn.",
+        factory=Rules,
+    )
+    phrases: Mapping[str, Phrases] = doc(
+        "Host facts that are true if what the user has just said consists of certain phrases. The "
+        "host need not know these facts.",
+        factory=dict,
+    )
+    migrates: Migrates = doc(
+        "What was renamed since earlier versions of this flow, for sessions that a store has.",
+        factory=Migrates,
+        eq=False,
+        repr=False,
+    )
+
+
+@described
+@attrs.frozen
+class Flow(Declarations):
+    """A flow: states, transitions, facts, timers and actions. Load one with `load_flow`.
 
     Example:
         >>> from turnfsm import load_flow
@@ -152,31 +218,33 @@ class Flow:
         ('listening', ['listening', 'thinking', 'tool_running'])
     """
 
-    name: str
-    initial: str
-    states: Mapping[str, State]
-    kind: Literal["turn", "session", "other"] = "other"
-    is_: str = ""
-    turn_detection: TurnDetection | None = None
-    scopes: Mapping[str, Scope] = attrs.field(factory=dict)
-    triggers: Mapping[str, Trigger] = attrs.field(factory=dict)
-    facts: Mapping[str, Fact] = attrs.field(factory=dict)
-    timers: Mapping[str, float] = attrs.field(factory=dict)
-    lasting: Names = ()
-    limits: str | None = None
-    limit_sets: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict)
-    bounds: Mapping[str, float] = attrs.field(factory=dict)
-    actions: Mapping[str, Action] = attrs.field(factory=dict)
-    tools: Tools = attrs.field(factory=Tools)
-    discard_audio_if_uninterruptible: bool = True
-    pace: Pace = "normal"
-    agenda: Rules = attrs.field(factory=Rules)
-    phrases: Mapping[str, Phrases] = attrs.field(factory=dict)
-    properties: Properties = attrs.field(factory=Properties)
-    migrates: Migrates = attrs.field(factory=Migrates, eq=False, repr=False)
-    extends: str | None = attrs.field(default=None, eq=False)
-    source: Source | None = attrs.field(default=None, eq=False, repr=False)
-    paced: Mapping[str, float] = attrs.field(factory=dict, eq=False, repr=False)
+    name: str = loaded("The flow's name.")
+    initial: str = loaded("The state that a session starts in.")
+    states: Mapping[str, State] = loaded("The states, in the order in which they are drawn.")
+    triggers: Mapping[str, Trigger] = loaded("The requests, then the events.", factory=dict)
+    facts: Mapping[str, Fact] = loaded("The facts and host facts.", factory=dict)
+    timers: Mapping[str, float] = loaded(
+        "Timer to seconds. `NEVER`: it does not fire unless a session gives it seconds.",
+        factory=dict,
+    )
+    limit_sets: Mapping[str, Mapping[str, float]] = loaded(
+        "The sets that `limits` can choose, each from timer to seconds.", factory=dict
+    )
+    properties: Properties = loaded(
+        "The declared properties, without those of its kind.", factory=Properties
+    )
+    source: Source | None = loaded(
+        "The position of each part in the file; None if the flow was not read from a text.",
+        default=None,
+        eq=False,
+        repr=False,
+    )
+    paced: Mapping[str, float] = loaded(
+        "Each timer or other value that the pace scales, with its seconds.",
+        factory=dict,
+        eq=False,
+        repr=False,
+    )
 
     def rows(self, state: str | None = None) -> Iterator[Row]:
         """Every transition, in the order of the file; with `state` only those of that state."""

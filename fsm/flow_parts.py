@@ -22,7 +22,7 @@ __all__ = [
     "Action",
     "AgentState",
     "Fact",
-    "Migrates",
+    "Group",
     "Policy",
     "Scope",
     "Seconds",
@@ -293,38 +293,8 @@ class Tools:
 
 @described
 @attrs.frozen
-class Migrates:
-    """What was renamed since earlier versions of the flow, whose sessions a store may still have.
-
-    Example:
-        >>> from turnfsm import parse_flow
-        >>> flow, _ = parse_flow("{flow: inn, extends: turn, migrates: {flow: hotel}}")
-        >>> flow.migrates.flow
-        ('hotel',)
-    """
-
-    flow: Names = doc(
-        "Earlier names of this flow, or flows that it replaces: it continues their sessions. It "
-        "also continues those of the flows that it extends.",
-        default=(),
-    )
-    tools: Mapping[str, str] = doc(
-        "Earlier name of a tool to its present one. Calls that an earlier worker has made are "
-        "calls of the present tool.",
-        factory=dict,
-    )
-
-
-@described
-@attrs.frozen
-class State:
-    """A state of the turn.
-
-    Example:
-        >>> from turnfsm import load_flow
-        >>> load_flow("half_duplex").states["speaking"].tuning.mute
-        True
-    """
+class Group:
+    """What several states have in common. A state's own declarations come first."""
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     on: Mapping[str, tuple[Transition, ...]] = doc(
@@ -336,8 +306,27 @@ class State:
         "fires, it stays due, and is taken as soon as one holds.",
         factory=dict,
     )
-    refuses: Names = doc("Requests that are refused here.", default=())
+    refuses: Names = doc(
+        "Requests that are refused here, whatever a group or the base says.", default=()
+    )
     ignores: Names = doc("Events that change nothing here, not even facts.", default=())
+
+
+@described
+@attrs.frozen
+class State(Group):
+    """A state of the turn.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("half_duplex").states["speaking"].tuning.mute
+        True
+    """
+
     final: bool = doc("No transition leaves this state.", default=False)
-    agent_state: AgentState = doc("The agent state that a session publishes.", default="listening")
+    agent_state: AgentState = doc(
+        "The agent state that a session publishes here. It is speaking in exactly the states in "
+        "which audio is heard. Default: listening.",
+        default="listening",
+    )
     tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from turnfsm.fsm.flow import Fact, Flow, Names, Properties, State, Transition, Trigger
+from turnfsm.fsm.flow import Fact, Flow, Group, Names, Properties, State, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
-from .written import EVERY_STATE, HOST, FlowFile, Group, WrittenProperties, WrittenState
+from .written import EVERY_STATE, HOST, FlowFile, WrittenProperties, WrittenState
 
 __all__ = ["resolve"]
 
@@ -93,14 +93,14 @@ class _State:
             tuning=body.tuning,
         )
 
-    def _parts(self, body: WrittenState) -> Iterator[tuple[Path, Group | WrittenState]]:
+    def _parts(self, body: WrittenState) -> Iterator[tuple[Path, Group]]:
         names: Names = () if body.final else (EVERY_STATE,)
         for name in dict.fromkeys((*names, *body.in_)):
             if name in self.file.groups:
                 yield ("groups", name), self.file.groups[name]
         yield ("states", self.name), body
 
-    def _add(self, part: Group | WrittenState, path: Path) -> None:
+    def _add(self, part: Group, path: Path) -> None:
         for key, names in (("refuses", self.refuses), ("ignores", self.ignores)):
             for index, trigger in enumerate(getattr(part, key)):
                 where = (*path, key, index)

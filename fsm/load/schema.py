@@ -43,9 +43,11 @@ def flow_schema() -> dict[str, Any]:
 
 
 def yaml_fields(kind: type) -> list[tuple[attrs.Attribute[Any], Any]]:
-    """The fields of a class that may be written in YAML, each with its type."""
+    """The fields of a class that may be written in YAML, each with its type: first those that must
+    be there."""
     hints = get_type_hints(kind)
-    return [(f, hints[f.name]) for f in attrs.fields(kind) if not f.metadata.get("internal")]
+    fields = sorted(attrs.fields(kind), key=lambda field: field.default is not attrs.NOTHING)
+    return [(field, hints[field.name]) for field in fields if not field.metadata.get("internal")]
 
 
 _NOUNS = {

@@ -6,32 +6,25 @@ The JSON Schema and the reference of all keys are made from these classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import attrs
 
-from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.fields import doc
 from turnfsm.fsm.flow import (
     Action,
-    AgentState,
     Always,
+    Declarations,
     Fact,
+    Group,
     LeadsTo,
-    Migrates,
     Names,
     Never,
-    Phrases,
-    Scope,
     Seconds,
+    State,
     Texts,
-    Tools,
     Transition,
     Trigger,
-    Tuning,
-    TurnDetection,
 )
-from turnfsm.fsm.pace import Pace
 
 __all__ = [
     "EVERY_STATE",
@@ -43,7 +36,6 @@ __all__ = [
     "Button",
     "Filler",
     "FlowFile",
-    "Group",
     "Hold",
     "Monologue",
     "NotHeard",
@@ -62,45 +54,18 @@ SHORT = (Trigger, Action, Fact)
 """A declaration that may be a text alone, which is its description."""
 
 _TEXTS = "The text; of several texts, the next one each time."
-_ON = "Trigger to transition; a list is tried in order, the first whose guard holds is taken."
-_AFTER = "Timer to transition. Started on entry, stopped on exit."
-_REFUSES = "Requests that are refused here, whatever a group or the base says."
-_IGNORES = "Events that change nothing here, not even facts."
-_AGENT_STATE = (
-    "The agent state that a session publishes here. It is speaking in exactly the states in which "
-    "audio is heard. Default: listening."
-)
 
 
 @attrs.frozen
-class Group:
-    """What several states have in common. A state's own words come first."""
+class WrittenState(State):
+    """A state of the turn. It has what its groups declare, unless it declares that itself."""
 
-    is_: str = doc("What the states have in common, in one sentence.", yaml="is", default="")
-    on: Mapping[str, tuple[Transition, ...]] = doc(_ON, factory=dict)
-    after: Mapping[str, tuple[Transition, ...]] = doc(_AFTER, factory=dict)
-    refuses: Names = doc(_REFUSES, default=())
-    ignores: Names = doc(_IGNORES, default=())
-
-
-@attrs.frozen
-class WrittenState:
-    """A state of the turn. It has what its groups say, but for what it says itself."""
-
-    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     in_: Names = doc(
         "The groups of this state, besides 'all'. If two groups declare the same trigger, the one "
         "that is later in this list wins.",
         yaml="in",
         default=(),
     )
-    on: Mapping[str, tuple[Transition, ...]] = doc(_ON, factory=dict)
-    after: Mapping[str, tuple[Transition, ...]] = doc(_AFTER, factory=dict)
-    refuses: Names = doc(_REFUSES, default=())
-    ignores: Names = doc(_IGNORES, default=())
-    final: bool = doc("No transition leaves this state.", default=False)
-    agent_state: AgentState = doc(_AGENT_STATE, default="listening")
-    tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
 
 
 @attrs.frozen
@@ -292,31 +257,12 @@ class WrittenProperties:
 
 
 @attrs.frozen
-class FlowFile:
+class FlowFile(Declarations):
     """A turn, declared."""
 
     flow: str = doc("The flow's name.")
     initial: str = doc("The state that a session starts in.")
     states: Mapping[str, WrittenState] = doc("The states, in the order in which they are drawn.")
-    kind: Literal["turn", "session", "other"] = doc(
-        "turn: a flow for TurnSession. It must have the properties of a turn, and the states and "
-        "triggers that TurnSession uses.",
-        default="other",
-    )
-    is_: str = doc("What the flow is for.", yaml="is", default="")
-    extends: str | None = doc(
-        "The flow that this one changes: a shipped flow's name, or a path relative to this file.",
-        default=None,
-    )
-    turn_detection: TurnDetection | None = doc(
-        "The turn detection that the flow needs. manual: the application commits turns, as with a "
-        "button. realtime_llm: a realtime model detects them. A session with another one does not "
-        "start. Without this key the flow works with all.",
-        default=None,
-    )
-    scopes: Mapping[str, Scope] = doc(
-        "Spans of the conversation that facts and triggers belong to.", factory=dict
-    )
     facts: Mapping[str, Mapping[str, Fact]] = doc(
         "What guards may look at, listed by scope: 'session', a declared scope, or 'host' if the "
         "host gives the value when the machine decides.",
@@ -333,45 +279,8 @@ class FlowFile:
         "session gives it seconds. A session may give other seconds.",
         factory=dict,
     )
-    lasting: Names = doc(
-        "Timers that go on when the state changes to one that has them, too. Others stop with "
-        "their state. 'restarts' starts them again, also in a transition with 'dest'.",
-        default=(),
-    )
-    limits: str | None = doc(
-        "The set of 'limit_sets' that gives seconds to the timers that are 'never'.", default=None
-    )
     limit_sets: Mapping[str, Mapping[str, Seconds]] = doc(
         "Sets of seconds for timers that are 'never', each under a name.", factory=dict
-    )
-    bounds: Mapping[str, float] = doc(
-        "Bounds of the delays that a caller notices, in seconds; each is a property. after_...: "
-        "at most; for_...: at least.",
-        factory=dict,
-    )
-    actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
-    tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
-    discard_audio_if_uninterruptible: bool = doc(
-        "The STT gets silence during uninterruptible speech. false: the user is heard, and their "
-        "turn is deferred until the agent has finished. That needs a line without echo: otherwise "
-        "the agent answers its own speech. LiveKit's option of this name, if the session gets it, "
-        "takes precedence.",
-        default=True,
-    )
-    agenda: Rules = doc(
-        "What the agent has yet to deliver: answers, results and notices. A flow without this key "
-        "has the agenda of the flow turn.",
-        factory=Rules,
-    )
-    phrases: Mapping[str, Phrases] = doc(
-        "Host facts that are true if what the user has just said consists of certain phrases. The "
-        "host need not know these facts.",
-        factory=dict,
-    )
-    pace: Pace = doc(
-        "Scales the default delays that a caller notices. calm: 1.5 times as long; brisk: 0.6 "
-        "times. Seconds that a file or a session gives are not scaled.",
-        default="normal",
     )
     fillers: tuple[Filler, ...] = doc(
         "What the agent says to a user who waits for a tool or for the model. A reply waits for "
@@ -405,10 +314,6 @@ class FlowFile:
         "A button with which the user begins and ends a turn; {} takes the usual names of the RPC "
         "methods. Only on LiveKit.",
         default=None,
-    )
-    migrates: Migrates = doc(
-        "What was renamed since earlier versions of this flow, for sessions that a store has.",
-        factory=Migrates,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

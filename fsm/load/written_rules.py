@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.flow import Group
 from turnfsm.fsm.source import Path, Source
 
 from .names import as_list
-from .written import EVERY_STATE, HOST, FlowFile, Group, WrittenState
+from .written import EVERY_STATE, HOST, FlowFile
 
 __all__ = ["check_written"]
 
@@ -121,7 +122,7 @@ def _bodies(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 
 def _named(
-    body: Group | WrittenState, path: Path, owner: str, file: FlowFile, source: Source
+    body: Group, path: Path, owner: str, file: FlowFile, source: Source
 ) -> Iterator[Finding]:
     """Check that `refuses` lists requests, `ignores` lists events, and each trigger is in one place
     only."""
