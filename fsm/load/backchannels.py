@@ -8,12 +8,12 @@ import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
-from turnfsm.fsm.flow import Action, Fact, Never, Transition, Tuning
+from turnfsm.fsm.flow import Action, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
 from .spoken import also_restarting
-from .written import HOST, FlowFile
+from .written import FlowFile
 
 __all__ = ["add_backchannels", "check_backchannels"]
 
@@ -43,15 +43,10 @@ def add_backchannels(parts: Parts) -> None:
     """After some seconds of speech, the next pause in it gets a backchannel."""
     if (its := parts.file.backchannels) is None:
         return
-    ready = "A backchannel can be played at once, beside the agent's speech."
-    parts.fact(HOST, "backchannel_ready", Fact(is_=ready), _SECTION)
-    due = Fact(set_by=("backchannel_after",), cleared_by=(_BEGINS, "backchannel_look"))
-    parts.fact("session", "backchannel_due", due, _SECTION)
+    parts.declare("backchannels", _SECTION)
     parts.action(
         "say_backchannel", Action(say=its.say, audio=its.audio, backchannel=True), _SECTION
     )
-    for name, means in _ACTIONS.items():
-        parts.action(name, Action(is_=means), _SECTION)
     spoken = Transition(conditions=("user_speaking",), unless=("backchannel_due",))
     said = Transition(
         conditions=("backchannel_due", "backchannel_ready", "user_speaking", "user_silent"),
@@ -69,27 +64,3 @@ def add_backchannels(parts: Parts) -> None:
     if heard := parts.rows("thinking").get("playout_started"):
         stops = tuple(attrs.evolve(r, actions=(*r.actions, "stop_backchannel")) for r in heard)
         parts.trigger("thinking", "playout_started", stops, _SECTION)
-    for name, property in _PROPERTIES.items():
-        parts.never(name, property, _SECTION)
-
-
-_ACTIONS = {
-    "prepare_backchannel": "Synthesise the backchannels, if that was not done before.",
-    "stop_backchannel": "Stop a backchannel that is still heard: the agent begins to speak.",
-}
-_PROPERTIES = {
-    "no_backchannel_during_a_step": Never(
-        action="say_backchannel",
-        when=("step_running",),
-        because="The agent has the floor, or is about to take it.",
-    ),
-    "no_backchannel_outside_a_pause": Never(
-        action="say_backchannel",
-        unless=("user_silent",),
-        because="The agent would speak over the user's words.",
-    ),
-    "no_backchannel_to_a_user_who_has_finished": Never(
-        action="say_backchannel", unless=("user_speaking",)
-    ),
-    "no_backchannel_instead_of_an_answer": Never(action="say_backchannel", when=("turn_open",)),
-}

@@ -9,12 +9,12 @@ import attrs
 from turnfsm.fsm.confirm import arguments_in
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.flow import NEVER, Action, Fact, Never, Transition, Trigger
+from turnfsm.fsm.flow import NEVER, Action, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
 from .spoken import BUSY
-from .written import HOST, FlowFile, WrittenState
+from .written import FlowFile, WrittenState
 
 __all__ = ["add_confirm", "check_confirm"]
 
@@ -53,9 +53,13 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 def add_confirm(parts: Parts) -> None:
     """A call that needs a yes makes the agent ask. Only a yes that follows runs the tool."""
-    _words(parts)
     others = {path[1] for path in parts.places if path[0] == "actions"} - {"say_quiet"}
-    _actions(parts)
+    parts.declare("confirm", _SECTION)
+    if _model_owns_turns(parts):
+        parts.add("events", _OTHER, Trigger(is_=_OTHER_MEANS), _SECTION)
+    if any(question.otherwise for question in parts.file.tools.confirm.values()):
+        means = "Say what was declared for a call that got no answer in time."
+        parts.action("say_unconfirmed", Action(is_=means), _SECTION)
     parts.guard("tool_running", "yes_awaited", others)  # the question comes first
     _waits_for_the_user(parts)
     ask = Transition(
@@ -68,8 +72,6 @@ def add_confirm(parts: Parts) -> None:
         parts.trigger(state, "question_due", (ask,), _SECTION)
     for state in parts.file.states:
         _other_transcripts(parts, state)
-    for name, property in _PROPERTIES.items():
-        parts.never(name, property, _SECTION)
 
 
 def _waits_for_the_user(parts: Parts) -> None:
@@ -119,29 +121,6 @@ def _waits_for_the_user(parts: Parts) -> None:
     parts.fork("tool_running", "question_asked", CONFIRMING)
 
 
-def _words(parts: Parts) -> None:
-    due = "A call waits for a yes of the user: may they be asked now?"
-    parts.request("question_due", Trigger(is_=due), _SECTION)
-    said = "The user's turn is complete: is it the yes that a call waits for?"
-    parts.request("yes_said", Trigger(is_=said), _SECTION)
-    over = "No call waits for an answer of the user: does the turn wait for tools again?"
-    parts.request("question_over", Trigger(is_=over), _SECTION)
-    parts.user_typed(_SECTION)
-    if _model_owns_turns(parts):
-        parts.event(_OTHER, Trigger(is_=_OTHER_MEANS), _SECTION)
-    for name, means in _FACTS.items():
-        parts.fact(HOST, name, Fact(is_=means), _SECTION)
-    parts.can_say(_SECTION)
-
-
-def _actions(parts: Parts) -> None:
-    for name, means in _ACTIONS.items():
-        parts.action(name, Action(is_=means), _SECTION)
-    if any(question.otherwise for question in parts.file.tools.confirm.values()):
-        means = "Say what was declared for a call that got no answer in time."
-        parts.action("say_unconfirmed", Action(is_=means), _SECTION)
-
-
 def _other_transcripts(parts: Parts, state: str) -> None:
     """Text that was answered, or typed, is not a yes: no call waits for one any more."""
     on = parts.file.states[state].on
@@ -168,29 +147,3 @@ def _takes_transcript(row: Transition) -> bool:
 
 def _ending(row: Transition) -> Transition:
     return attrs.evolve(row, actions=("end_questions", *row.actions))
-
-
-_FACTS = {
-    "yes_awaited": "A call waits until the user has said yes.",
-    "question_asked": "The user was asked for it.",
-    "question_heard": "The user has heard the question to its end, and has spoken only then.",
-    "agreed": "The user has said yes, and nothing else.",
-}
-_ACTIONS = {
-    "ask_for_yes": "Ask the user whether the tool may run.",
-    "run_confirmed": "Run the tool that the user was asked about.",
-    "refuse_unconfirmed": "End the call that the user was asked about, without running its tool.",
-    "end_questions": "End all calls that wait for a yes, without running their tools.",
-}
-_PROPERTIES = {
-    "no_effect_without_a_yes": Never(
-        action="run_confirmed", unless=("agreed",), because="The user has not agreed to it."
-    ),
-    "no_effect_before_the_question": Never(
-        action="run_confirmed",
-        unless=("question_heard",),
-        because="A yes to something else is no yes to this.",
-    ),
-    "no_question_over_the_user": Never(action="ask_for_yes", when=("user_speaking",)),
-    "no_question_is_asked_twice": Never(action="ask_for_yes", when=("question_asked",)),
-}

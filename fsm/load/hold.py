@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Names, Never, Phrases, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Names, Never, Phrases, Transition
 from turnfsm.fsm.source import Path
 
 from .parts import Parts
-from .written import HOST, Hold
+from .written import HOST
 
 __all__ = ["add_hold"]
 
@@ -31,7 +31,16 @@ def add_hold(parts: Parts) -> None:
     """A turn that only asks the agent to wait sets `on_hold`. Then the agent starts nothing."""
     if (hold := parts.file.hold) is None:
         return
-    _words(parts, hold)
+    parts.declare("hold", _SECTION)
+    weightless = Phrases(lists=_WITHOUT_WEIGHT, also=hold.also)
+    asked = Phrases(lists=("hold",), also=hold.also, anywhere=True)
+    parts.add("phrases", "hold_asked", asked, _SECTION)
+    parts.add("phrases", "only_asked", weightless, _SECTION)
+    if hold.until:
+        back = Fact(is_="The user has said that they are back.")
+        parts.fact(HOST, "user_back", back, _SECTION)
+        heard = Phrases(also=hold.until, anywhere=True)
+        parts.add("phrases", "user_back", heard, _SECTION)
     timers = _quiet(parts)
     actions: Names = ("leave_turn",)
     if hold.say:
@@ -62,43 +71,9 @@ def add_hold(parts: Parts) -> None:
         actions=("say_hold_limit",),
         restarts=timers,
     )
-    heard_out = Never(action="say_hold_limit", when=("user_speaking",), because="They may be back.")
-    parts.never("no_hold_limit_over_the_user", heard_out, _SECTION)
     parts.timer("listening", "hold", hold.limit, over, _SECTION)
     if ("timers", "hold") in parts.places:
         parts.places["timers", "hold"] = (*_SECTION, "limit")
-
-
-def _words(parts: Parts, hold: Hold) -> None:
-    """The facts and host facts of the transitions: the user's request, and their absence."""
-    asks = "The user's turn is complete: do they only ask the agent to wait, or are they away?"
-    parts.request("hold_turn", Trigger(is_=asks), _SECTION)
-    parts.user_typed(_SECTION)
-    leaves = "Leave the user's turn without an answer: the agent waits for them."
-    parts.action("leave_turn", Action(is_=leaves), _SECTION)
-    ended_by = ("turn_committed", "user_typed", "hold")
-    parts.fact("session", "on_hold", Fact(set_by=("hold_turn",), cleared_by=ended_by), _SECTION)
-    parts.can_say(_SECTION)
-    _heard(
-        parts,
-        "hold_asked",
-        "The user has asked the agent to wait.",
-        Phrases(lists=("hold",), also=hold.also, anywhere=True),
-    )
-    _heard(
-        parts,
-        "only_asked",
-        "The user has said nothing else, but for words without weight.",
-        Phrases(lists=_WITHOUT_WEIGHT, also=hold.also),
-    )
-    if hold.until:
-        back = Phrases(also=hold.until, anywhere=True)
-        _heard(parts, "user_back", "The user has said that they are back.", back)
-
-
-def _heard(parts: Parts, name: str, means: str, phrases: Phrases) -> None:
-    parts.fact(HOST, name, Fact(is_=means), _SECTION)
-    parts.phrases(name, phrases, _SECTION)
 
 
 def _quiet(parts: Parts) -> Names:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path as FilePath
+from typing import Any
 
 import attrs
 
@@ -10,9 +13,8 @@ from turnfsm.fsm.flow import (
     Action,
     Fact,
     Flow,
+    Group,
     Never,
-    Phrases,
-    Scope,
     Seconds,
     State,
     Transition,
@@ -20,12 +22,15 @@ from turnfsm.fsm.flow import (
     Tuning,
 )
 from turnfsm.fsm.pace import times
-from turnfsm.fsm.source import Path, Source
+from turnfsm.fsm.source import Page, Path, Source
 
-from .written import HOST, FlowFile, WrittenState
+from .structure import structure_as
+from .written import FlowFile, WrittenState
+from .yaml12 import read_nodes, unfold
 
 __all__ = ["Parts", "Rows"]
 
+_TABLE = FilePath(__file__).with_name("sections.yaml")
 
 Table = Mapping[str, tuple[Transition, ...]]
 
@@ -73,6 +78,32 @@ class Fork:
 Rows = tuple[Transition, ...]
 """The transitions of a trigger in a state."""
 
+_NONE: Mapping[str, float] = {}
+
+
+@attrs.frozen
+class _Vocabulary:
+    """What a section adds, whatever its keys are. The state `all` is each one but final ones."""
+
+    facts: Mapping[str, Mapping[str, Fact]] = attrs.field(factory=dict)
+    requests: Mapping[str, Trigger] = attrs.field(factory=dict)
+    events: Mapping[str, Trigger] = attrs.field(factory=dict)
+    timers: Mapping[str, Seconds] = attrs.field(factory=dict)
+    actions: Mapping[str, Action] = attrs.field(factory=dict)
+    never: Mapping[str, Never] = attrs.field(factory=dict)
+    states: Mapping[str, Group] = attrs.field(factory=dict)
+
+
+@cache
+def _vocabulary(section: str) -> _Vocabulary:
+    page = Page(_TABLE.name, _TABLE.read_text(encoding="utf-8"))
+    root, _ = read_nodes(page)
+    source = Source(page)
+    data = unfold(root, source)[section] if root else {}
+    vocabulary, problems = structure_as(_Vocabulary, data, source)
+    assert vocabulary is not None, problems
+    return vocabulary
+
 
 @attrs.define
 class Parts:
@@ -92,6 +123,29 @@ class Parts:
     paced: dict[str, float] = attrs.field(factory=dict)
     forks: list[Fork] = attrs.field(factory=list)
 
+    def declare(self, section: str, place: Path, seconds: Mapping[str, float] = _NONE) -> None:
+        """Add what `sections.yaml` has for a section.
+
+        Args:
+            seconds: Of its timers; by default those of the table.
+        """
+        table = _vocabulary(section)
+        for scope, facts in table.facts.items():
+            for name, fact in facts.items():
+                self.fact(scope, name, fact, place)
+        for kind in ("requests", "events", "actions"):
+            for name, value in getattr(table, kind).items():
+                self.add(kind, name, value, place)
+        for name, property in table.never.items():
+            self.never(name, property, place)
+        for name, body in table.states.items():
+            states = [n for n, state in self.file.states.items() if not state.final]
+            for state in states if name == "all" else [name]:
+                for trigger, rows in body.on.items():
+                    self.trigger(state, trigger, rows, place)
+                for timer, rows in body.after.items():
+                    self.timer(state, timer, {**table.timers, **seconds}[timer], rows, place)
+
     def fact(self, scope: str, name: str, fact: Fact, place: Path) -> None:
         facts = self.file.facts
         if not any(name in scoped for scoped in facts.values()):
@@ -99,38 +153,16 @@ class Parts:
             self.file = attrs.evolve(self.file, facts=facts)
             self.places["facts", name] = place
 
-    def scope(self, name: str, scope: Scope, place: Path) -> None:
-        if name not in self.file.scopes:
-            self.file = attrs.evolve(self.file, scopes={**self.file.scopes, name: scope})
-            self.places["scopes", name] = place
+    def add(self, section: str, name: str, value: object, place: Path) -> None:
+        """Declare a name in a section of the file: a trigger, an action, a scope, phrases."""
+        declared = getattr(self.file, section)
+        if name not in declared:
+            self._set(section, {**declared, name: value})
+            loaded = "triggers" if section in ("requests", "events") else section
+            self.places[loaded, name] = place
 
     def action(self, name: str, action: Action, place: Path) -> None:
-        if name not in self.file.actions:
-            self.file = attrs.evolve(self.file, actions={**self.file.actions, name: action})
-            self.places["actions", name] = place
-
-    def event(self, name: str, event: Trigger, place: Path) -> None:
-        if name not in self.file.events:
-            self.file = attrs.evolve(self.file, events={**self.file.events, name: event})
-            self.places["triggers", name] = place
-
-    def request(self, name: str, request: Trigger, place: Path) -> None:
-        if name not in self.file.requests:
-            self.file = attrs.evolve(self.file, requests={**self.file.requests, name: request})
-            self.places["triggers", name] = place
-
-    def can_say(self, place: Path) -> None:
-        """Declare the host fact that guards each text of a section."""
-        self.fact(HOST, "can_say", Fact(is_="The agent can say something now."), place)
-
-    def user_typed(self, place: Path) -> None:
-        """Declare the event of typed input."""
-        self.event("user_typed", Trigger(is_="The user has typed something."), place)
-
-    def phrases(self, name: str, phrases: Phrases, place: Path) -> None:
-        if name not in self.file.phrases:
-            self.file = attrs.evolve(self.file, phrases={**self.file.phrases, name: phrases})
-            self.places["phrases", name] = place
+        self.add("actions", name, action, place)
 
     def never(self, name: str, property: Never, place: Path) -> None:
         properties = self.file.properties
@@ -167,7 +199,7 @@ class Parts:
         self, state: str, name: str, seconds: float, row: Transition | Rows, place: Path
     ) -> None:
         if name not in self.file.timers:
-            self._set(name, seconds)
+            self._time(name, seconds)
             self.places["timers", name] = (*place, "after")
         body = self.file.states.get(state)
         if body is not None and name not in body.after:
@@ -191,11 +223,13 @@ class Parts:
 
     def retime(self, name: str, normal: float) -> None:
         self.paced[name] = times(self.file.pace, normal)
-        self._set(name, self.paced[name])
+        self._time(name, self.paced[name])
 
-    def _set(self, timer: str, seconds: float) -> None:
-        timers = {**self.file.timers, timer: Seconds(seconds)}
-        self.file = attrs.evolve(self.file, timers=timers)
+    def _time(self, timer: str, seconds: float) -> None:
+        self._set("timers", {**self.file.timers, timer: Seconds(seconds)})
+
+    def _set(self, section: str, value: Any) -> None:
+        self.file = attrs.evolve(self.file, **{section: value})
 
     def trigger(self, state: str, name: str, rows: Rows, place: Path) -> None:
         """Add transitions of a trigger to a state, unless a variant has removed the state."""

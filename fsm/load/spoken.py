@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Names, Never, Scope, Texts, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Names, Scope, Transition, Trigger
 from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
 from .written import HOST, Filler
 
 __all__ = [
-    "AT_WORK",
     "BUSY",
-    "BY_WORDS",
     "FILLED",
     "add_fillers",
     "add_monologue",
@@ -23,8 +21,6 @@ __all__ = [
     "add_not_heard",
     "add_silence",
     "also_restarting",
-    "count_turn",
-    "end_of_filler",
 ]
 
 
@@ -38,9 +34,7 @@ def add_monologue(parts: Parts) -> None:
     if (monologue := parts.file.monologue) is None:
         return
     place: Path = ("monologue",)
-    between = "The agent is between two sentences of what it says."
-    parts.fact(HOST, "between_sentences", Fact(is_=between), place)
-    parts.fact("step", "talked_long", Fact(set_by=("monologue",)), place)
+    parts.declare("monologue", place)
     actions: Names = ("force_interrupt",)
     if monologue.say:
         parts.action("say_monologue", Action(say=monologue.say), place)
@@ -68,63 +62,27 @@ def add_never_silent(parts: Parts) -> None:
     if (section := parts.file.never_silent) is None:
         return
     place: Path = ("never_silent",)
-    parts.can_say(place)
     parts.action("say_quiet", Action(say=section.say), place)
     parts.action("say_give_up", Action(say=section.give_up), place)
-    notice = Transition(conditions=("can_say",), unless=BUSY, actions=("say_quiet",))
-    gives_up = Transition(
-        dest="interrupted",
-        conditions=("can_say", "step_running"),
-        unless=(*BUSY, "output_held"),
-        actions=("report_limit", "force_interrupt", "say_give_up"),
-    )
-    before = attrs.evolve(notice, unless=(*BUSY, "step_running"))
-    rows = {"thinking": (gives_up, before), "tool_running": (notice,)}
-    open_turn = attrs.evolve(notice, conditions=("turn_open", "can_say"))
-    awaited = attrs.evolve(notice, conditions=("reply_awaited", "can_say"))
-    away = ("turn_open", "can_say")
-    still = Transition(conditions=("reply_awaited",), unless=away, restarts=(_TIMER,))
-    between = (open_turn, awaited, still)
-    for state in (*_BETWEEN, *AT_WORK):
-        parts.timer(state, _TIMER, section.after, rows.get(state, between), place)
+    parts.declare("never_silent", place, {_TIMER: section.after})
     parts.lasting(_TIMER)
     for state in _BETWEEN:
         count_turn(parts, state, _TIMER, AT_WORK, place)
-    released = Transition(conditions=("output_held",), restarts=(_TIMER,))
-    parts.trigger("thinking", "output_released", (released,), place)
-    end_of_filler(parts, place)
+    parts.declare("end_of_filler", place)
     if parts.file.properties.no_silence_longer_than is None:
         parts.no_silence_longer_than(section.after, (*place, "after"))
 
 
-_SECTION: Path = ("not_heard",)
-_SPEECH = "The user has spoken, and no transcript has come."
-_AUDIO = "No audio of the user comes, although the microphone is on."
-
-
 def add_not_heard(parts: Parts) -> None:
-    """Once until a transcript comes, the agent says that it has not understood the user."""
+    """What the agent says to a user whom it cannot understand or hear."""
     if (not_heard := parts.file.not_heard) is None:
         return
-    parts.can_say(_SECTION)
-    parts.user_typed(_SECTION)
-    _says(parts, "voice_unrecognised", _SPEECH, not_heard.say, BY_WORDS)
+    place: Path = ("not_heard",)
+    parts.declare("not_heard", place)
+    parts.action("say_voice_unrecognised", Action(say=not_heard.say), place)
     if not_heard.no_audio:
-        resumed = "The user's audio has stopped, and comes again."
-        parts.event("audio_resumed", Trigger(is_=resumed), _SECTION)
-        parts.trigger("listening", "audio_resumed", (Transition(),), _SECTION)
-        ends = (*BY_WORDS, "audio_resumed")
-        _says(parts, "audio_stopped", _AUDIO, not_heard.no_audio, ends)
-
-
-def _says(parts: Parts, trigger: str, means: str, texts: Texts, ends: Names) -> None:
-    fact, action = f"{trigger}_said", f"say_{trigger}"
-    parts.event(trigger, Trigger(is_=means), _SECTION)
-    parts.action(action, Action(say=texts), _SECTION)
-    parts.fact("session", fact, Fact(set_by=(trigger,), cleared_by=ends), _SECTION)
-    unless = (fact, *BUSY, "turn_open", "turn_deferred")
-    row = Transition(conditions=("can_say",), unless=unless, actions=(action,))
-    parts.trigger("listening", trigger, (row,), _SECTION)
+        parts.declare("no_audio", place)
+        parts.action("say_audio_stopped", Action(say=not_heard.no_audio), place)
 
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
@@ -139,16 +97,13 @@ _QUIET = "user_silence"
 """The scope of a text to a user who says nothing."""
 _WAITS = {"turn_open", "reply_awaited"}
 _FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
-_FILLER_END = 0.3
 _HANG_UP_AFTER = 1.0
-_SILENT = "The model has produced nothing for the step that holds the floor, and no speech waits."
-_YIELD = "Let the reply release the floor until the text was said."
 
 
 def add_fillers(parts: Parts) -> None:
     """What the agent says to a user who waits for a tool or for the model."""
     section: Path = ("fillers",)
-    parts.can_say(section)
+    parts.declare("fillers", section)
     fillers = parts.file.fillers
     names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
     for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
@@ -180,16 +135,14 @@ def add_fillers(parts: Parts) -> None:
         if len(states) > 1:
             parts.lasting(name)
         if "thinking" in states:
-            _reply_waits(parts, here)
-    end_of_filler(parts, section)
+            parts.declare("filler_before_the_reply", here)
+    parts.declare("end_of_filler", section)
 
 
 def count_turn(parts: Parts, state: str, timer: str, states: Names, place: Path) -> None:
     """A timer of these states counts from a committed turn; from a step or a tool only if nobody
     waited before, for the turn or for the reply to it: then it kept running for nothing."""
-    over = ("step_started", "turn_dropped", "turn_committed")
-    awaited = Fact(set_by=("reply_requested",), cleared_by=over)
-    parts.fact("session", "reply_awaited", awaited, place)
+    parts.declare("counted_turn", place)
     for trigger, rows in parts.rows(state).items():
         counted: list[Transition] = []
         for row in rows:
@@ -217,45 +170,21 @@ def _before_reply(row: Transition) -> Transition:
     )
 
 
-def _reply_waits(parts: Parts, place: Path) -> None:
-    """A reply of a slow model releases the floor, and gets it again after the filler."""
-    parts.fact(HOST, "model_silent", Fact(is_=_SILENT), place)
-    parts.action("yield_floor", Action(is_=_YIELD), place)
-    late = "The reply has begun, and no filler may delay it."
-    property = Never(action="yield_floor", unless=("model_silent",), because=late)
-    parts.never("no_filler_before_a_ready_answer", property, place)
-
-
-def end_of_filler(parts: Parts, section: Path) -> None:
-    """A reply that has begun waits for the end of a filler, at most for the timer `filler_end`."""
-    ready = "A reply has begun, and waits for the end of what a section lets the agent say."
-    parts.event("reply_ready", Trigger(is_=ready, of="step"), section)
-    parts.fact("step", "reply_waits", Fact(set_by=("reply_ready",)), section)
-    stop = Transition(dest="interrupted", actions=("force_interrupt",))
-    unheard = attrs.evolve(stop, conditions=("step_running",), unless=("playout_started",))
-    parts.trigger("thinking", "reply_ready", (unheard,), section)
-    parts.trigger("speaking", "reply_ready", (Transition(restarts=("filler_end",)),), section)
-    late = attrs.evolve(stop, conditions=("reply_waits",))
-    parts.timer("speaking", "filler_end", _FILLER_END, late, section)
-    parts.trigger("paused", "reply_ready", (stop,), section)
-
-
 def add_silence(parts: Parts) -> None:
     """What the agent says to a user who says nothing."""
     section: Path = ("silence",)
-    parts.can_say(section)
-    parts.user_typed(section)
+    parts.declare("silence", section)
     others = parts.rows("listening").items()
     texts = {t: rows for t, rows in others if t not in _COUNTED_FROM and _say(parts, rows)}
     over = ("user_started_speaking", *BY_WORDS, *texts)
-    parts.scope(_QUIET, Scope(begins=("user_stopped_speaking",), ends=over), section)
+    parts.add("scopes", _QUIET, Scope(begins=("user_stopped_speaking",), ends=over), section)
     prompts = parts.file.silence
     names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
     timers = (*names, "hang_up_after") if prompts[-1].hang_up else names
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
         here = parts.place("silence", index)
         heard = f"{name}_heard"
-        parts.event(heard, Trigger(is_="The user has heard this text."), here)
+        parts.add("events", heard, Trigger(is_="The user has heard this text."), here)
         action = Action(say=prompt.say, owner=_QUIET, done=heard)
         parts.action(f"say_{name}", action, here)
         fact = Fact(set_by=(heard,), cleared_by=BY_WORDS)
