@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from math import inf
+from typing import Any
 
 import attrs
 
@@ -12,13 +14,13 @@ from .explore import Exploration
 from .parts import Edge
 from .restless import Goal, Over, Restless, Run, Wait
 from .space import StateSpace
-from .turn import COMMON, WAITS_FOR_TOOLS, missing
+from .turn import COMMON, missing
+from .turn_rules import filled, has, table
 
 __all__ = [
     "Outcome",
     "comes",
     "either",
-    "holds",
     "judge",
     "ready_reply",
     "settles",
@@ -28,21 +30,6 @@ __all__ = [
 
 REPORT = "report_wait"
 """The action that reports a long wait."""
-
-SETTLED = 5.0
-"""The most seconds for which an interrupted speech may keep the floor, as in voice frameworks."""
-
-_HOST = ("output_held", "output_paused", "output_released")
-# A step continues: the floor is held for a reason.
-_GOES_ON = (
-    *("step_started", "step_progressed", "playout_started", "playout_finished"),
-    *("tool_started", "tools_drained"),
-)
-# The user has said something, or the step is over: the wait is no longer about the reply.
-_ENDS = (
-    *("final_transcript", "turn_committed", "interruptions_disallowed", "playout_started"),
-    *("playout_finished", "step_interrupted", "step_finished", "step_started"),
-)
 
 
 @attrs.frozen
@@ -77,27 +64,53 @@ def waits(model: StateSpace) -> Iterator[Wait]:
         yield _declared(model, body)
     if flow.kind != "turn":
         return
-    promises = (settles, _dead_floor, _goes_on, _overdue, _kept)
-    for wait in (wait for promise in promises for wait in promise(model)):
-        if wait.property not in flow.properties.waived and not missing(flow, wait.property):
-            yield wait
+    for name, rows in table()["waits"].items():
+        if name not in flow.properties.waived and not missing(flow, name):
+            for row in rows:
+                yield from _promised(model, name, row)
+
+
+def _promised(model: StateSpace, property: str, row: Mapping[str, Any]) -> Iterator[Wait]:
+    """A wait of the table, if the flow has what it is about."""
+    flow, bits = model.flow, model.bits
+    if not has(flow, row.get("needs", "")):
+        return
+    final = " ".join(name for name, state in flow.states.items() if state.final)
+    row = filled(row, {**table()["names"], "final": final})
+    keys = ("from", "to", "does", "until", "until_does")
+    states, goals, does, until, until_does = ({*row.get(key, "").split()} for key in keys)
+    added = {*flow.triggers} - COMMON if "until_added" in row else set[str]()
+    left, came = "until_left" in row, comes(*until)
+    facts = bits.mask(row.get("facts", "").split())
+    wait = Wait(
+        property,
+        row["promise"],
+        lambda node: (not states or model.state(node) in states) and node & facts == facts,
+        lambda state, actions: state in goals or not does.isdisjoint(actions),
+        lambda move: (
+            came(move)
+            or not until_does.isdisjoint(move.actions)
+            or move.trigger in added
+            or (left and move.dest not in states)
+        ),
+        row["within"] if row.get("within") in flow.timers else None,
+        at_most=row.get("at_most", inf),
+        free=bits.ghosts["user_speaking"] if "quiet" in row else 0,
+        reads=facts,
+    )
+    yield from _ends_or_is_reported(model, wait) if "reported" in row else (wait,)
 
 
 def _declared(model: StateSpace, body: LeadsTo) -> Wait:
     return Wait(
         body.name,
         f"{body.to} is reached",
-        holds(model, body.from_),
+        lambda node: model.state(node) == body.from_,
         lambda state, actions: state == body.to,
         comes(*body.until),
         body.within,
         builtin=False,
     )
-
-
-def holds(model: StateSpace, state: str) -> Callable[[int], bool]:
-    """Whether a configuration is in a state."""
-    return lambda node: model.state(node) == state
 
 
 def comes(*triggers: str) -> Over:
@@ -109,33 +122,23 @@ def comes(*triggers: str) -> Over:
 
 def settles(model: StateSpace) -> Iterator[Wait]:
     """An interrupted step gives the floor back."""
-    within = "settle" if "settle" in model.flow.timers else None
-    yield Wait(
-        "an_interruption_settles",
-        "the floor is free",
-        holds(model, "interrupted"),
-        lambda state, actions: state in ("listening", *WAITS_FOR_TOOLS),
-        comes("step_started"),
-        within,
-        at_most=SETTLED,
-    )
+    for row in table()["waits"]["an_interruption_settles"]:
+        yield from _promised(model, "an_interruption_settles", row)
 
 
-def _dead_floor(model: StateSpace) -> Iterator[Wait]:
-    final = {name for name, state in model.flow.states.items() if state.final}
-    wait = Wait(
-        "no_dead_floor",
-        "listening is reached",
-        lambda node: True,
-        lambda state, actions: state == "listening" or state in final,
-        either(comes(*_GOES_ON, *_HOST), _does_move("resume_output"), _is_added(model)),
-    )
-    yield from _ends_or_is_reported(model, wait)
+def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
+    """The states that hold back audio: it is played in the end.
+
+    Noises may keep coming. Only the time without a sound counts.
+    """
+    for row in table()["waits"]["no_dead_floor"]:
+        if "quiet" in row:
+            yield from ((row["from"], wait) for wait in _promised(model, "no_dead_floor", row))
 
 
 def _ends_or_is_reported(model: StateSpace, wait: Wait) -> Iterator[Wait]:
-    """The wait ends if the limits are set. If one is not, the wait is reported: `turn_floor` proves
-    that a report is true, and does not leave the state."""
+    """The wait ends if the limits are set. If one is not, the wait is reported: rules prove that a
+    report is true, and does not leave the state."""
     if REPORT not in model.flow.actions:
         yield wait
         return
@@ -147,90 +150,8 @@ def _ends_or_is_reported(model: StateSpace, wait: Wait) -> Iterator[Wait]:
     yield attrs.evolve(wait, limited=True)
 
 
-def _is_added(model: StateSpace) -> Over:
-    """A trigger that the flow adds: its poster continues with something."""
-    added = {*model.flow.triggers} - COMMON
-    return lambda move: move.trigger in added
-
-
 def either(*tests: Over) -> Over:
     return lambda move: any(test(move) for test in tests)
-
-
-def _does_move(action: str) -> Over:
-    return lambda move: action in move.actions
-
-
-def _goes_on(model: StateSpace) -> Iterator[Wait]:
-    yield from (wait for _, wait in ready_reply(model))
-
-
-def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
-    """The states that hold back audio: it is played in the end.
-
-    Noises may keep coming. Only the time without a sound counts.
-    """
-    ghosts = model.bits.ghosts
-    held = ghosts["output_held"] | ghosts["paused"]
-    for state, action, facts, promise in (
-        ("paused", "resume_output", 0, "the paused audio goes on"),
-        ("thinking", "release_output", held, "held output is released"),
-    ):
-        if any(action in row.transition.actions for row in model.flow.rows(state)):
-            yield (
-                state,
-                Wait(
-                    "no_dead_floor",
-                    promise,
-                    _held_in(model, state, facts),
-                    _does(action),
-                    either(comes(*_ENDS, *_HOST), _leaves(state)),
-                    free=ghosts["user_speaking"],
-                    reads=facts,
-                ),
-            )
-
-
-def _held_in(model: StateSpace, state: str, facts: int) -> Callable[[int], bool]:
-    return lambda node: model.state(node) == state and node & facts == facts
-
-
-def _leaves(state: str) -> Over:
-    return lambda move: move.dest != state
-
-
-def _does(action: str) -> Goal:
-    return lambda state, actions: action in actions
-
-
-def _overdue(model: StateSpace) -> Iterator[Wait]:
-    bit = model.bits.ghosts["turn_open"]
-    ends = ("reply_requested", "turn_dropped")
-    wait = Wait(
-        "every_turn_is_accounted_for",
-        "a turn that stays open is dropped",
-        lambda node: bool(node & bit),
-        lambda state, actions: "drop_turn" in actions,
-        either(comes(*_GOES_ON, *_HOST, *ends), _does_move("resume_output"), _is_added(model)),
-        reads=bit,
-    )
-    yield from _ends_or_is_reported(model, wait)
-
-
-def _kept(model: StateSpace) -> Iterator[Wait]:
-    """A turn that waits for tool calls to finish waits no longer than its timer."""
-    if not {"turn_deferred", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
-        return
-    bit = model.bits.ghosts["turn_deferred"]
-    yield Wait(
-        "every_turn_is_accounted_for",
-        "the floor is free for the turn that waits",
-        lambda node: bool(node & bit) and model.state(node) in WAITS_FOR_TOOLS,
-        lambda state, actions: "lift_holds" in actions or state == "listening",
-        comes("step_started", "tool_started", "tools_drained"),
-        "finish_limit",
-        reads=bit,
-    )
 
 
 def judge(model: StateSpace, exploration: Exploration, wait: Wait) -> Outcome:
@@ -239,9 +160,9 @@ def judge(model: StateSpace, exploration: Exploration, wait: Wait) -> Outcome:
     if longest is None:
         return Outcome("")
     node, run = longest
-    if run.seconds > min(wait.at_most, model.flow.timers.get(wait.within or "", float("inf"))):
+    if run.seconds > min(wait.at_most, model.flow.timers.get(wait.within or "", inf)):
         return _broken(model, wait, node, run)
-    if run.seconds == float("inf"):
+    if run.seconds == inf:
         return _broken(model, wait, node, run)
     if not run.timers:
         return Outcome("")
@@ -262,7 +183,7 @@ def total(flow: Flow, timers: Names) -> str:
 
 def _broken(model: StateSpace, wait: Wait, node: int, run: Run) -> Outcome:
     state = model.state(node)
-    if run.seconds < float("inf"):
+    if run.seconds < inf:
         most = wait.within if run.seconds <= wait.at_most else f"{wait.at_most:g} s"
         reason = f"it takes {total(model.flow, run.timers)}, more than {most}"
     else:

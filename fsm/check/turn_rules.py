@@ -1,4 +1,4 @@
-"""The rules of the ten properties of a turn, from the table `turn_rules.yaml`."""
+"""The table of the ten properties of a turn, `turn_rules.yaml`, and the rules in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .maker import about_moves, about_states
 from .parts import Bits, Rule
 from .turn import TRUE_FACTS, missing
 
-__all__ = ["turn_rules"]
+__all__ = ["filled", "has", "table", "turn_rules"]
 
 _Values = Mapping[str, str]
 
@@ -30,13 +30,24 @@ _NAMES = (
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def table() -> Mapping[str, Any]:
+    """The table: names, and for each property its rules and its waits."""
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     page = Page("turn_rules.yaml", text)
     root, _ = read_nodes(page)
     assert root is not None
-    table: Mapping[str, Any] = unfold(root, Source(page))
-    return table
+    read: Mapping[str, Any] = unfold(root, Source(page))
+    return read
+
+
+def has(flow: Flow, names: str) -> bool:
+    """Whether a flow has all that a row of the table needs."""
+    if not names:
+        return True
+    rows = {f"{row.source}.{name}" for row in flow.rows() for name in row.transition.actions}
+    rows |= {f"{row.source}.{row.trigger}" for row in flow.rows() if row.timer}
+    known = {*flow.host_facts, *flow.actions, *flow.triggers, *flow.timers, *rows}
+    return known.issuperset(names.split())
 
 
 def turn_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
@@ -44,7 +55,7 @@ def turn_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
     if flow.kind != "turn":
         return
     maker = _Maker(flow, bits)
-    for name, rows in _table()["rules"].items():
+    for name, rows in table()["rules"].items():
         if name not in flow.properties.waived and not missing(flow, name):
             for row in rows:
                 yield from maker.rules(name, row)
@@ -53,18 +64,17 @@ def turn_rules(flow: Flow, bits: Bits) -> Iterator[Rule]:
 class _Maker:
     def __init__(self, flow: Flow, bits: Bits) -> None:
         self.flow, self.bits = flow, bits
-        self.names: _Values = _table()["names"]
-        timers = {f"{row.source}.{row.trigger}" for row in flow.rows() if row.timer}
-        self.has = {*flow.host_facts, *flow.actions, *timers}
+        self.names: _Values = table()["names"]
+        self.host_facts = {*flow.host_facts}
 
     def rules(self, property: str, row: Mapping[str, Any]) -> Iterator[Rule]:
-        if "needs" in row and row["needs"] not in self.has:
+        if not has(self.flow, row.get("needs", "")):
             return
         for values in self._each(row.get("each", "")):
-            filled = _filled(row, {**self.names, **values})
-            facts = " ".join(filled.get(key, "") for key in ("when", "unless")).split()
-            if all(fact[:-1] in self.has for fact in facts if fact.endswith("!")):
-                yield self._rule(property, filled)
+            whole = filled(row, {**self.names, **values})
+            facts = " ".join(whole.get(key, "") for key in ("when", "unless")).split()
+            if all(fact[:-1] in self.host_facts for fact in facts if fact.endswith("!")):
+                yield self._rule(property, whole)
 
     def _each(self, each: str | _Values) -> Iterator[_Values]:
         if not each:
@@ -72,7 +82,7 @@ class _Maker:
         elif isinstance(each, str):
             yield from _COMPUTED[each](self.flow)
         else:
-            for key, values in _filled(each, self.names).items():
+            for key, values in filled(each, self.names).items():
                 yield from ({key: value} for value in values.split())
 
     def _rule(self, property: str, row: Mapping[str, Any]) -> Rule:
@@ -111,11 +121,11 @@ class _Maker:
     def _facts(self, row: Mapping[str, Any], key: str) -> Iterator[str]:
         for fact in row.get(key, "").split():
             name = fact.strip("!=")
-            if fact[0] == "~" or name in (self.flow.facts if fact[0] == "=" else self.has):
+            if fact[0] == "~" or name in (self.flow.facts if fact[0] == "=" else self.host_facts):
                 yield name
 
 
-def _filled(row: Mapping[str, Any], values: _Values) -> dict[str, Any]:
+def filled(row: Mapping[str, Any], values: _Values) -> dict[str, Any]:
     """A row with values in place of the names in braces."""
     more = {**values, "trigger": row["on"]} if isinstance(row.get("on"), str) else values
     return {
@@ -156,7 +166,7 @@ def _timers_that_let_go(flow: Flow) -> Iterator[_Values]:
 
 
 def _limits_of_a_step(flow: Flow) -> Iterator[_Values]:
-    limits = {*_table()["names"]["limits"].split(), "report_after"}
+    limits = {*table()["names"]["limits"].split(), "report_after"}
     for state in ("thinking", "speaking"):
         armed = flow.states[state].after if state in flow.states else ()
         yield from ({"state": state, "timer": timer} for timer in sorted(limits & {*armed}))

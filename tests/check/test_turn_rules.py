@@ -11,8 +11,10 @@ from turnfsm.fsm.check import maker, turn_rules
 from turnfsm.fsm.check.turn import PROPERTIES, turn_world
 from turnfsm.fsm.load import load_flow, load_shipped, shipped_flows
 
-TABLE = turn_rules._table()
-ROWS = [(name, row) for name, rows in TABLE["rules"].items() for row in rows]
+TABLE = turn_rules.table()
+ROWS = [
+    (name, row) for part in ("rules", "waits") for name, rows in TABLE[part].items() for row in rows
+]
 FLOWS = [flow for flow in map(load_shipped, shipped_flows()) if flow.kind == "turn"]
 FLOWS.append(load_flow("examples/bank/bank.yaml"))  # with `confirming`
 FACTS = {f"~{name}" for name in turn_world(FLOWS[0]).ghosts}
@@ -22,12 +24,13 @@ STATES = {name for flow in FLOWS for name in flow.states}
 TRIGGERS = {name for flow in FLOWS for name in (*flow.triggers, *flow.timers)}
 ACTIONS = {name for flow in FLOWS for name in flow.actions}
 KNOWN = {
-    **dict.fromkeys(("when", "unless", "before", "before_not"), FACTS),
-    **dict.fromkeys(("source", "source_not", "dest", "dest_not", "stays"), STATES),
-    **dict.fromkeys(("trigger", "trigger_not", "granted", "refused"), TRIGGERS),
-    **dict.fromkeys(("action", "does", "lacks", "twice"), ACTIONS),
+    **dict.fromkeys(("when", "unless", "before", "before_not", "facts"), FACTS),
+    **dict.fromkeys(("source", "source_not", "dest", "dest_not", "stays", "from", "to"), STATES),
+    **dict.fromkeys(("trigger", "trigger_not", "granted", "refused", "until", "within"), TRIGGERS),
+    **dict.fromkeys(("action", "does", "lacks", "twice", "until_does"), ACTIONS),
 }
 KEYS = {*maker._TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
+KEYS |= {"promise", "at_most", "quiet", "reported", "until_added", "until_left"}
 
 
 class Values(dict[str, str]):
@@ -38,20 +41,20 @@ class Values(dict[str, str]):
 
 
 def words(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in turn_rules._filled(row, Values(TABLE["names"])).items():
+    for key, value in turn_rules.filled(row, Values(TABLE["names"])).items():
         if key in KNOWN:
             names = (word.rstrip("!") for word in value.split())
             yield from ((key, name) for name in names if name.strip("~="))
 
 
-def test_every_property_with_rules_is_one_of_the_ten() -> None:
-    assert set(TABLE["rules"]) <= set(PROPERTIES)
+def test_each_of_the_ten_has_rules_or_waits() -> None:
+    assert {name for name, _ in ROWS} == set(PROPERTIES)
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_a_rule_says_only_what_is_read(name: str, row: dict[str, Any]) -> None:
     assert set(row) <= KEYS
-    assert "broken" in row or "granted" in row
+    assert {"broken", "granted", "promise"} & set(row)
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS)
