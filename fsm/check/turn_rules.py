@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.load.yaml12 import read_nodes, unfold
-from turnfsm.fsm.source import Page, Source
+from turnfsm.fsm.load.yaml12 import read_table
 
 from .maker import about_moves, about_states
 from .parts import Bits, Rule
@@ -32,11 +31,7 @@ _NAMES = (
 @cache
 def table() -> Mapping[str, Any]:
     """The table: names, and for each property its rules and its waits."""
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    page = Page("turn_rules.yaml", text)
-    root, _ = read_nodes(page)
-    assert root is not None
-    read: Mapping[str, Any] = unfold(root, Source(page))
+    read: Mapping[str, Any] = read_table(Path(__file__).with_suffix(".yaml"))
     return read
 
 

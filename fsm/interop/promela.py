@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from turnfsm.fsm.check.turn_rules import table
 from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import Always, Flow, LeadsTo, Names, Never, Properties, Row
 from turnfsm.fsm.program import compile_flow
@@ -23,29 +24,6 @@ from .updates import update_of
 __all__ = ["claims", "to_promela", "with_turn_claims"]
 
 
-_NEVER = (
-    Never(
-        action="start_preemptive_generation",
-        when=("tools_running",),
-        name="no_speculation_while_a_tool_runs",
-    ),
-    Never(
-        action="resume_output",
-        unless=("playout_started",),
-        name="no_resume_of_a_silent_step",
-    ),
-    Never(
-        action="request_reply",
-        when=("result_uncommitted",),
-        name="no_request_before_the_results",
-    ),
-    Never(
-        action="start_output",
-        when=("user_speaking", "interruptible", "holdable"),
-        unless=("playout_started", "user_silent"),
-        name="no_playout_over_the_user",
-    ),
-)
 _SETTLES = LeadsTo("interrupted", "listening", "settle", name="an_interruption_settles")
 
 
@@ -72,10 +50,15 @@ def with_turn_claims(flow: Flow) -> Properties:
 
 def _never(flow: Flow) -> Iterator[Never]:
     """A host that does not answer for `user_silent` has no user who is silent inside a turn."""
-    asked = "user_silent" in flow.host_facts
-    for body in _NEVER:
-        kept = tuple(fact for fact in body.unless if asked or fact != "user_silent")
-        yield attrs.evolve(body, unless=kept)
+    unasked = {"user_silent"} - {*flow.host_facts}
+    for name, rows in table()["rules"].items():
+        for row in rows:
+            if action := row.get("claim"):
+                when, unless = (
+                    [f.strip("~!") for f in row.get(key, "").split()] for key in ("when", "unless")
+                )
+                unless = [fact for fact in unless if fact not in unasked]
+                yield Never(action, when=tuple(when), unless=tuple(unless), name=name)
 
 
 def claims(flow: Flow, properties: Properties | None = None) -> dict[str, bool]:

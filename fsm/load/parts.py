@@ -26,11 +26,9 @@ from turnfsm.fsm.source import Page, Path, Source
 
 from .structure import structure_as
 from .written import FlowFile, WrittenState
-from .yaml12 import read_nodes, unfold
+from .yaml12 import read_table
 
 __all__ = ["Parts", "Rows"]
-
-_TABLE = FilePath(__file__).with_name("sections.yaml")
 
 Table = Mapping[str, tuple[Transition, ...]]
 
@@ -96,11 +94,8 @@ class _Vocabulary:
 
 @cache
 def _vocabulary(section: str) -> _Vocabulary:
-    page = Page(_TABLE.name, _TABLE.read_text(encoding="utf-8"))
-    root, _ = read_nodes(page)
-    source = Source(page)
-    data = unfold(root, source)[section] if root else {}
-    vocabulary, problems = structure_as(_Vocabulary, data, source)
+    data = read_table(FilePath(__file__).with_name("sections.yaml"))[section]
+    vocabulary, problems = structure_as(_Vocabulary, data, Source(Page("sections.yaml", "")))
     assert vocabulary is not None, problems
     return vocabulary
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path as FilePath
 from typing import Any
 
 import yaml
@@ -19,7 +20,7 @@ from turnfsm.fsm.source import Location, Node, Page, Path, Source, Unreadable
 
 from .syntax import explain_syntax
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "read_nodes", "too_large", "unfold"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "read_nodes", "read_table", "too_large", "unfold"]
 
 
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -254,3 +255,11 @@ def unfold(root: Node, source: Source) -> Any:
         return node.value
 
     return build(root, ())
+
+
+def read_table(file: FilePath) -> Any:
+    """The plain data of a table of turnfsm's own."""
+    page = Page(file.name, file.read_text(encoding="utf-8"))
+    root, findings = read_nodes(page)
+    assert root is not None, findings
+    return unfold(root, Source(page))

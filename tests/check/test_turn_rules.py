@@ -30,7 +30,7 @@ KNOWN = {
     **dict.fromkeys(("action", "does", "lacks", "twice", "until_does"), ACTIONS),
 }
 KEYS = {*maker._TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
-KEYS |= {"promise", "at_most", "quiet", "reported", "until_added", "until_left"}
+KEYS |= {"claim", "promise", "at_most", "quiet", "reported", "until_added", "until_left"}
 
 
 class Values(dict[str, str]):
