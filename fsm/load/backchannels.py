@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.errors import near
 from turnfsm.fsm.flow import Action, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
+from .problems import problem
 from .spoken import also_restarting
 from .written import FlowFile
 
@@ -29,14 +30,13 @@ def check_backchannels(file: FlowFile, source: Source) -> Iterator[Finding]:
     if (its := file.backchannels) is None:
         return
     if not (its.say or its.audio):
-        remedy = "add 'say: TEXT' or 'audio: FILE.wav'"
-        yield source.at_key(_SECTION, "a backchannel says nothing", remedy, code="missing-key")
+        yield problem(source, _SECTION, "missing-key.backchannel")
     for index, state in enumerate(its.in_):
         if state not in _STATES:
-            message = f"no backchannel is said in {quoted(state)}"
-            where: Path = (*_SECTION, "in", index)
-            where = where if source.written(where) else (*_SECTION, "in")
-            yield source.at(where, message, near(state, _STATES), code="unknown-state")
+            listed: Path = (*_SECTION, "in", index)
+            where = listed if source.written(listed) else (*_SECTION, "in")
+            named = {"state": state, "near": near(state, _STATES)}
+            yield problem(source, where, "unknown-state.of_backchannel", **named)
 
 
 def add_backchannels(parts: Parts) -> None:

@@ -11,6 +11,7 @@ from turnfsm.fsm.flow import Trigger
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
+from .problems import problem
 from .written import FlowFile
 
 __all__ = ["add_button", "check_button"]
@@ -26,9 +27,7 @@ _EVENTS = {
 def check_button(file: FlowFile, source: Source) -> Iterator[Finding]:
     """A model that detects turns cannot have them from a button, too."""
     if file.button and file.turn_detection == "realtime_llm":
-        message = "a button begins and ends turns, and here a realtime model does that"
-        remedy = "write 'turn_detection: manual', or remove 'button'"
-        yield source.at_key(_SECTION, message, remedy, code="contradiction")
+        yield problem(source, _SECTION, "contradiction.button")
 
 
 def add_button(parts: Parts) -> None:

@@ -8,11 +8,11 @@ import attrs
 
 from turnfsm.fsm.confirm import arguments_in
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.flow import NEVER, Action, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
+from .problems import problem
 from .spoken import BUSY
 from .written import FlowFile, WrittenState
 
@@ -28,12 +28,9 @@ _OTHER_MEANS = "The user has said something that is not the yes that a call wait
 def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the questions, besides those of their expansions."""
     if file.tools.confirm and "agreed" in file.phrases:
-        message = "'agreed' is decided by 'confirm': it is a yes to the question that was asked"
-        remedy = "write the phrases below the tool: 'confirm: {TOOL: {yes: [PHRASE]}}'"
-        yield source.at_key(("phrases", "agreed"), message, remedy, code="contradiction")
+        yield problem(source, ("phrases", "agreed"), "contradiction.agreed")
     if file.tools.confirm and "tool_running" not in file.states:
-        message = "'confirm' needs the state 'tool_running'"
-        yield source.at_key(_SECTION, message, "write 'extends: turn'", code="unknown-state")
+        yield problem(source, _SECTION, "unknown-state.of_confirm")
     for tool, question in file.tools.confirm.items():
         path: Path = (*_SECTION, tool)
         for index, text in enumerate(question.say):
@@ -42,13 +39,10 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
             try:
                 arguments_in(text)
             except ValueError as exc:
-                message = f"{quoted(text)} is no question that can be said"
-                yield source.at(where, message, str(exc), code="type")
+                yield problem(source, where, "type.question", text=text, why=exc)
         for name, condition in question.when.items():
             if condition.above is condition.below is None and not condition.is_:
-                message = f"the condition on {quoted(name)} says nothing"
-                remedy = "write {above: NUMBER}, {below: NUMBER} or {is: [TEXT, TEXT]}"
-                yield source.at_key((*path, "when", name), message, remedy, code="missing-key")
+                yield problem(source, (*path, "when", name), "missing-key.condition", name=name)
 
 
 def add_confirm(parts: Parts) -> None:

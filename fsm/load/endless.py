@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from math import inf
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.flow import Action, Flow, Row
 from turnfsm.fsm.source import Source
+
+from .problems import problem
 
 __all__ = ["check_endless"]
 
@@ -26,15 +27,7 @@ def check_endless(flow: Flow, source: Source) -> Iterator[Finding]:
     for row in spoken:
         if not source.inherited(row.path) and _comes_again(flow, row, spoken):
             first = "after" if row.timer else "at"
-            message = (
-                f"{first} {quoted(row.trigger)} the agent says a text, and the same again when it "
-                "was heard, for ever"
-            )
-            remedy = (
-                f"say it once: declare 'facts: {{session: {{said: {{set_by: {row.trigger}}}}}}}', "
-                "and add 'unless: said' here"
-            )
-            yield source.at_key(row.path, message, remedy, code="endless")
+            yield problem(source, row.path, "endless.text", first=first, trigger=row.trigger)
 
 
 def _actions(flow: Flow, row: Row) -> list[Action]:

@@ -12,6 +12,7 @@ from turnfsm.fsm.flow import Always, Flow, Names, Never, Transition
 from turnfsm.fsm.phrases import Phrases, phrases_of, shipped_phrases, words_of
 from turnfsm.fsm.source import Path, Source
 
+from .problems import problem
 from .rules import check_rules
 
 __all__ = ["as_list", "check_names"]
@@ -77,17 +78,13 @@ class _Names:
             yield from self._one(("triggers", name, "of"), "scope", trigger.of)
             if trigger.rpc is None:
                 continue
+            path: Path = ("triggers", name, "rpc")
             if trigger.of is not None:
-                message = f"{quoted(name)} belongs to a {trigger.of}, which no RPC caller can name"
-                remedy = "remove 'rpc', or declare a trigger without 'of'"
-                yield self.source.at_key(
-                    ("triggers", name, "rpc"), message, remedy, code="contradiction"
-                )
+                named = {"name": name, "scope": trigger.of}
+                yield problem(self.source, path, "contradiction.rpc", **named)
             if (other := methods.setdefault(trigger.rpc, name)) != name:
-                path: Path = ("triggers", name, "rpc")
-                message = f"the RPC method {quoted(trigger.rpc)} posts {quoted(other)} already"
-                remedy = "give each trigger a method of its own"
-                yield self.source.at(path, message, remedy, code="repeated")
+                named = {"method": trigger.rpc, "other": other}
+                yield problem(self.source, path, "repeated.rpc", **named)
 
     def actions(self) -> Iterator[Finding]:
         for name, action in self.flow.actions.items():
@@ -111,14 +108,16 @@ class _Names:
     def phrases(self) -> Iterator[Finding]:
         for fact, phrases in self.flow.phrases.items():
             path: Path = ("phrases", fact)
-            if fact not in self.flow.host_facts:
-                names, message = self.flow.host_facts, f"{quoted(fact)} is no host fact"
-                remedy = near(fact, names) if closest(fact, names) else _NO_HOST_FACT
-                yield self.source.at_key(path, message, remedy, code="unknown-fact")
+            if fact not in (host_facts := self.flow.host_facts):
+                hint = near(fact, host_facts) if closest(fact, host_facts) else _NO_HOST_FACT
+                yield problem(self.source, path, "unknown-fact.of_phrases", name=fact, near=hint)
             for index, name in enumerate(phrases.lists):
-                if name not in (names := shipped_phrases()):
-                    message, place = f"no list of phrases {quoted(name)}", (*path, "lists", index)
-                    yield self.source.at(place, message, near(name, names), code="unknown-phrases")
+                if name not in (known := shipped_phrases()):
+                    place, named = (
+                        (*path, "lists", index),
+                        {"name": name, "near": near(name, known)},
+                    )
+                    yield problem(self.source, place, "unknown-phrases.list", **named)
             yield from self._left_out(path, phrases)
 
     def _left_out(self, path: Path, phrases: Phrases) -> Iterator[Finding]:
@@ -127,9 +126,9 @@ class _Names:
             if (words := words_of(text)) not in allowed:
                 listed: Path = (*path, "without", index)
                 place = listed if self.source.written(listed) else (*path, "without")
-                message = f"no list of {quoted(path[-1])} has the phrase {quoted(text)}"
-                remedy = near(" ".join(words), [" ".join(phrase) for phrase in allowed])
-                yield self.source.at(place, message, remedy, code="unknown-phrases")
+                hint = near(" ".join(words), [" ".join(phrase) for phrase in allowed])
+                named = {"fact": path[-1], "text": text, "near": hint}
+                yield problem(self.source, place, "unknown-phrases.left_out", **named)
 
     def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
         yield from self._one((*path, "dest"), "state", transition.dest)
@@ -164,8 +163,8 @@ class _Names:
         for index, name in enumerate(names):
             yield from self._one((*path, index), kind, name, more)
             if name in seen:
-                message = f"{kind} {quoted(name)} is named twice"
-                yield self.source.at((*path, index), message, "keep one of them", code="repeated")
+                named = {"kind": kind, "name": name}
+                yield problem(self.source, (*path, index), "repeated.name", **named)
             seen.add(name)
 
     def _key(self, path: Path, kind: str, name: str) -> Iterator[Finding]:

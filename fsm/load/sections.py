@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.errors import near
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
@@ -20,6 +20,7 @@ from .button import add_button, check_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .parts import Parts
+from .problems import problem
 from .spoken import FILLED, add_fillers, add_monologue, add_never_silent, add_not_heard, add_silence
 from .written import Filler, FlowFile, WrittenState
 
@@ -68,20 +69,17 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the sections, besides those of their expansions."""
     for section, (state, _) in _SECTIONS.items():
         if getattr(file, section) and state not in file.states:
-            message = f"{section!r} needs the state {quoted(state)}"
-            yield source.at_key((section,), message, "write 'extends: turn'", code="unknown-state")
+            named = {"section": section, "state": state}
+            yield problem(source, (section,), "unknown-state.of_section", **named)
     for index, reprompt in enumerate(file.silence[:-1]):
         if reprompt.hang_up:
-            message = "nothing is said after the session was closed"
             where = (*Parts(file, source).place("silence", index), "hang_up")
-            remedy = "give 'hang_up' to the last one only"
-            yield source.at_key(where, message, remedy, code="contradiction")
+            yield problem(source, where, "contradiction.hang_up")
     for index, filler in enumerate(file.fillers):
         place = Parts(file, source).place("fillers", index)
         yield from _check_states(filler, place, source)
         if not (filler.say or filler.audio):
-            remedy = "add 'say: TEXT' or 'audio: FILE.wav'"
-            yield source.at_key(place, "a filler says nothing", remedy, code="missing-key")
+            yield problem(source, place, "missing-key.filler")
     yield from check_backchannels(file, source)
     yield from check_confirm(file, source)
     yield from check_button(file, source)
@@ -90,12 +88,11 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
 def _check_states(filler: Filler, place: Path, source: Source) -> Iterator[Finding]:
     for index, state in enumerate(filler.in_):
         if state not in FILLED:
-            message, where = f"a filler is not said in {quoted(state)}", (*place, "in", index)
-            yield source.at(where, message, near(state, FILLED), code="unknown-state")
+            named = {"state": state, "near": near(state, FILLED)}
+            yield problem(source, (*place, "in", index), "unknown-state.of_filler", **named)
     if filler.tools and (other := [state for state in filler.in_ if state in FILLED[1:]]):
-        message = f"in the state {other[0]!r} the turn waits for no tool"
-        remedy = f"remove 'tools', or write a filler of its own for {other[0]!r}"
-        yield source.at_key((*place, "tools"), message, remedy, code="contradiction")
+        where: Path = (*place, "tools")
+        yield problem(source, where, "contradiction.filler_for_tools", state=other[0])
 
 
 def with_sections(file: FlowFile, source: Source) -> Parts:
