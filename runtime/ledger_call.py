@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any, Literal
 
 import attrs
@@ -18,13 +19,10 @@ End = Literal["result", "error", "cancelled", "released", "unknown"]
 """How a call ends for its turn. A released call continues; its result is on the agenda.
 ``unknown``: its worker died."""
 
-_program: list[Program] = []
 
-
-def _new_machine() -> Machine:
-    if not _program:
-        _program.append(compile_flow(load_shipped("tool_call")))
-    return Machine(_program[0])
+@cache
+def _program() -> Program:
+    return compile_flow(load_shipped("tool_call"))
 
 
 @attrs.define(eq=False)
@@ -57,7 +55,7 @@ class LedgerCall:
     result_id: str | None = None
     by: str | None = None
     replaced_by: str | None = None
-    machine: Machine = attrs.field(factory=_new_machine, init=False, repr=False)
+    machine: Machine = attrs.field(factory=lambda: Machine(_program()), init=False, repr=False)
 
     @property
     def state(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import groupby
 
 import attrs
 
@@ -73,26 +74,14 @@ def refusals_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
     marks = [mark for mark in lanes.refusals if strip.holds(mark.t)]
     if not marks:
         return [], 4.0
-    rows = _placed([_label(marks[a:b], strip) for a, b in _repeats(marks)])
+    repeats = groupby(marks, key=lambda mark: (mark.label, mark.why))
+    rows = _placed([_label(list(same), strip) for _, same in repeats])
     depths = {label.mark: 21.0 + 17 * row for row, labels in enumerate(rows) for label in labels}
     ticks = [_tick(mark, strip.x(mark.t), y, depths.get(mark, 9.0)) for mark in marks]
     words = [
         _words(label, y + 19 + 17 * row) for row, labels in enumerate(rows) for label in labels
     ]
     return [lane_name("refused", y + 18), *ticks, *words], 12 + 17.0 * len(rows)
-
-
-def _repeats(marks: Sequence[LaneMark]) -> Iterator[tuple[int, int]]:
-    """Where refusals of the same kind follow each other: from, to."""
-    start = 0
-    for index in range(1, len(marks) + 1):
-        if index == len(marks) or _kind(marks[index]) != _kind(marks[start]):
-            yield start, index
-            start = index
-
-
-def _kind(mark: LaneMark) -> tuple[str, str]:
-    return mark.label, mark.why
 
 
 def _label(marks: Sequence[LaneMark], strip: Strip) -> _Label:

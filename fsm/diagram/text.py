@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -94,7 +94,8 @@ def flow_parts(parts: Sequence[Part], width: float) -> tuple[Run, ...]:
     """Fill lines with the parts' words; lines after the first are indented."""
     runs: list[Run] = []
     x, line = 0.0, 0
-    for index, token in _tokens(parts):
+    tokens = ((index, token) for index, part in enumerate(parts) for token in part.tokens)
+    for index, token in tokens:
         glued = token.kind == "comma"
         if x and not glued and x + _SPACE + token.width > width:
             x, line = _INDENT, line + 1
@@ -103,12 +104,6 @@ def flow_parts(parts: Sequence[Part], width: float) -> tuple[Run, ...]:
         _append(runs, Run(index, x, line, token.text, token.kind))
         x += token.width
     return tuple(runs)
-
-
-def _tokens(parts: Sequence[Part]) -> Iterator[tuple[int, Token]]:
-    for index, part in enumerate(parts):
-        for token in part.tokens:
-            yield index, token
 
 
 def _append(runs: list[Run], run: Run) -> None:

@@ -110,5 +110,4 @@ class Folder:
     def _files(self) -> list[Path]:
         if not self._path.is_dir():
             return [self._path]
-        found = [(path.stat().st_mtime, path) for path in self._path.glob("*.jsonl")]
-        return [path for _, path in sorted(found)]
+        return sorted(self._path.glob("*.jsonl"), key=lambda path: (path.stat().st_mtime, path))

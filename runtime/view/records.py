@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Entry, Note, Record
+from turnfsm.fsm.journal import Entry, Record
 from turnfsm.fsm.metrics.follower import Follower
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.fsm.metrics.values import Response, Silence, TurnEnd, Value
@@ -30,7 +30,9 @@ class Begun:
             return None
         if record.kind == "voice_unrecognised":
             self._voice = None
-        return self._message(record)
+        if record.kind != "message":
+            return None
+        return min(record.t, self._since.pop(str(record.data.get("role")), record.t))
 
     def _entry(self, entry: Entry) -> None:
         if entry.verdict and entry.trigger == "user_started_speaking" and self._voice is None:
@@ -46,11 +48,6 @@ class Begun:
         if heard and not self._heard:
             self._since.setdefault("assistant", entry.t)
         self._heard = heard
-
-    def _message(self, note: Note) -> float | None:
-        if note.kind != "message":
-            return None
-        return min(note.t, self._since.pop(str(note.data.get("role")), note.t))
 
 
 MOST_TEXT = 20_000
