@@ -83,22 +83,19 @@ def _line(item: Item) -> str:
     return '<br align="left"/>'.join(lines.values()) + '<br align="left"/>' * (len(lines) > 1)
 
 
-def _word(token: Run) -> str:
-    text = escape(token.text)
-    match token.kind:
-        case "trigger":
-            return f"<b>{text}</b>"
-        case "timer":
-            return f'<font color="{LIGHT["timer"]}"><i>{text}</i></font>'
-        case "refused":
-            return f'<font color="{LIGHT["refused"]}"><s>{text}</s></font>'
-        case "guard":
-            return f'<font color="{LIGHT["guard"]}">{text}</font>'
-        case "action" | "quiet":
-            return f'<font color="{LIGHT["quiet"]}">{text}</font>'
-        case "badge":
-            return f'<font color="{LIGHT["accent"]}"><b>{text}</b></font>'
-    return text
+def _word(run: Run) -> str:
+    return _MARKUP.get(run.kind, "{}").format(escape(run.text))
+
+
+_MARKUP = {
+    "trigger": "<b>{}</b>",
+    "timer": f'<font color="{LIGHT["timer"]}"><i>{{}}</i></font>',
+    "refused": f'<font color="{LIGHT["refused"]}"><s>{{}}</s></font>',
+    "guard": f'<font color="{LIGHT["guard"]}">{{}}</font>',
+    "action": f'<font color="{LIGHT["quiet"]}">{{}}</font>',
+    "quiet": f'<font color="{LIGHT["quiet"]}">{{}}</font>',
+    "badge": f'<font color="{LIGHT["accent"]}"><b>{{}}</b></font>',
+}
 
 
 def _quoted(name: str) -> str:
