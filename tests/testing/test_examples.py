@@ -5,7 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from importlib.metadata import distributions
+from io import StringIO
 from pathlib import Path
 from textwrap import indent
 
@@ -50,20 +52,9 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a process of its own, as a reader does."""
-    # An installed turnfsm brings its plugin along; others take seconds to import.
-    plugins = (
-        "-p",
-        "turnfsm.testing.scenarios",
-        "-p",
-        "pytest_asyncio.plugin",
-        "-p",
-        "no:cacheprovider",
-    )
-    command = [sys.executable, "-m", "pytest", *plugins, *words]
-    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+# An installed turnfsm brings its plugin along; others take seconds to import.
+PLUGINS = [f"-p{name}" for name in ("turnfsm.testing.scenarios", "pytest_asyncio.plugin")]
+PLUGINS.append("-pno:cacheprovider")
 
 
 @pytest.mark.exhaustive
@@ -72,14 +63,16 @@ def test_examples_run_as_documented() -> None:
     (console,) = blocks("console")
     assert console.startswith("$ pytest ")
     words = console.removeprefix("$ pytest ").split()
-    done = run_pytest(ROOT, *words, "-o", "addopts=")
+    command = [sys.executable, "-m", "pytest", *PLUGINS, *words, "-o", "addopts="]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     scenarios = list((BOOKING / "scenarios").glob("*.yaml"))
     tests = (BOOKING / "test_waiter.py").read_text().count("\ndef test_")
     assert done.returncode == 0, done.stdout
     assert f"{len(scenarios) + tests} passed" in done.stdout
 
 
-def test_code_of_the_page_runs(tmp_path: Path) -> None:
+def test_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block in Python is a test that passes, or lines of one; each in YAML is a scenario that
     passes. One that fails shows what was expected, where that stands, and all that happened
     instead; no traceback."""
@@ -98,7 +91,14 @@ def test_code_of_the_page_runs(tmp_path: Path) -> None:
     for number, code in enumerate(blocks("yaml")):
         (scenarios / f"block{number}.yaml").write_text(code)
     (scenarios / "wrong.yaml").write_text(WRONG)
-    printed = run_pytest(tmp_path, ".", "--turnfsm-scenarios", "scenarios").stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delitem(sys.modules, "waiter", raising=False)
+    monkeypatch.delitem(sys.modules, "conftest")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with redirect_stdout(StringIO()) as out:
+        pytest.main([*PLUGINS, ".", "--turnfsm-scenarios", "scenarios"])
+    printed = out.getvalue()
 
     assert f"{len(runs) + 1} passed" in printed, printed
     assert "1 failed" in printed
