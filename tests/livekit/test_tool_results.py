@@ -152,26 +152,6 @@ def test_a_second_commit_point_does_not_say_that_nothing_was_done() -> None:
     assert ["not known whether it took effect" in output for output in _outputs(outcome)] == [True]
 
 
-def test_a_tool_that_awaits_its_own_speech_is_told_so_at_once() -> None:
-    """LiveKit names the circular wait; it does not hang until tool_limit."""
-    raised: list[str] = []
-
-    @function_tool
-    async def charge(ctx: RunContext[Any]) -> str:
-        """Charge the card."""
-        try:
-            await ctx.speech_handle
-        except RuntimeError as error:
-            raised.append(str(error))
-        return "charged"
-
-    model = ScriptedLLM({"card": Reply(calls=Call("charge"))}, {"charge": "It is charged."})
-    user = ScriptedUser().says(CHARGE, at=1.0)
-    outcome = Stage(TurnSession, user=user, llm=model, tools=[charge]).run(10.0)
-    assert ["circular wait" in message for message in raised] == [True]
-    assert outcome.heard_saying("It is charged.") is not None
-
-
 # -- a request that comes while a result is not in the conversation yet
 
 
