@@ -40,7 +40,7 @@ class OwnedTasks:
         ended: Ended,
     ) -> None:
         """Run a coroutine as a task that is cancelled when its owner ends."""
-        task = _task(awaitable, loop, context)
+        task = context.run(asyncio.ensure_future, awaitable, loop=loop)
         self._owners[task] = owner
         task.add_done_callback(lambda done: self._ended(done, ended))
 
@@ -75,16 +75,3 @@ class OwnedTasks:
         self._over.discard(task)
         if exc is not None and not isinstance(exc, asyncio.CancelledError):
             logger.error("a task raised while it was cancelled: %r", task, exc_info=exc)
-
-
-def _task(
-    awaitable: Awaitable[Any], loop: asyncio.AbstractEventLoop, context: Context
-) -> asyncio.Future[Any]:
-    if isinstance(awaitable, asyncio.Future):
-        return awaitable
-    coroutine = awaitable if asyncio.iscoroutine(awaitable) else _wait_for(awaitable)
-    return loop.create_task(coroutine, context=context)
-
-
-async def _wait_for(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from .audit import Audit, Gap
+from .audit import Audit
 from .rules import AuditFinding
 from .rules.rule import LONG
 
@@ -51,22 +51,23 @@ def kinds_of(audits: Iterable[Audit]) -> tuple[Kind, ...]:
     for audit in audits:
         for finding in audit.findings:
             groups.setdefault((finding.failure, finding.property), []).append((audit, finding))
-    kinds = [_kind(*kind, findings) for kind, findings in groups.items()]
+    kinds = [
+        Kind(*kind, len(found), len({id(audit) for audit, _ in found}), _silence(found))
+        for kind, found in groups.items()
+    ]
     return tuple(sorted(kinds, key=lambda kind: (-kind.silence, -kind.findings)))
 
 
 def cost_of(audit: Audit) -> float:
     """Seconds of silence in which, or within 1 s before which, anything was found."""
-    gaps = {gap for finding in audit.findings for gap in _near(audit, finding)}
-    return round(sum(gap.end - gap.start for gap in gaps), 6)
+    return _silence((audit, finding) for finding in audit.findings)
 
 
-def _kind(failure: str, property: str, findings: list[tuple[Audit, AuditFinding]]) -> Kind:
-    sessions = {id(audit) for audit, _ in findings}
-    gaps = {(id(audit), gap) for audit, finding in findings for gap in _near(audit, finding)}
-    seconds = sum(gap.end - gap.start for _, gap in gaps)
-    return Kind(failure, property, len(findings), len(sessions), round(seconds, 6))
-
-
-def _near(audit: Audit, finding: AuditFinding) -> list[Gap]:
-    return [gap for gap in audit.silences if gap.start - LONG <= finding.at < gap.end]
+def _silence(found: Iterable[tuple[Audit, AuditFinding]]) -> float:
+    gaps = {
+        (id(audit), gap)
+        for audit, finding in found
+        for gap in audit.silences
+        if gap.start - LONG <= finding.at < gap.end
+    }
+    return round(sum(gap.end - gap.start for _, gap in gaps), 6)

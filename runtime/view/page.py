@@ -15,19 +15,8 @@ from typing import Any
 __all__ = ["build_page", "embedded"]
 
 SCRIPTS = (
-    *(
-        "recording",
-        "lanes",
-        "picture",
-        "waits",
-        "timeline",
-        "log",
-        "panels",
-        "evidence",
-        "source",
-        "player",
-    ),
-    *("sessions", "live", "editor", "backends", "studio", "app"),
+    *("recording", "lanes", "picture", "waits", "timeline", "log", "panels", "evidence", "source"),
+    *("player", "sessions", "live", "editor", "backends", "studio", "app"),
 )
 """The parts of the script, in the order in which they build on each other."""
 
