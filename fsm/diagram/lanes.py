@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import attrs
@@ -67,11 +67,11 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
     end = _end(journal)
     events = journal.entries
     states = tuple(_states(journal, end))
-    agent = tuple(_agent(journal, end))
+    agent = tuple(_recorded(journal, "agent_audio", end) or _agent(events, end))
     return Lanes(
         end=end,
         order=tuple(dict.fromkeys([*(flow.states if flow else ()), *(s.label for s in states)])),
-        user=tuple(_user(journal, end)),
+        user=tuple(_recorded(journal, "user_audio", end) or _user(journal, end)),
         agent=agent,
         pauses=tuple(_between(events, _pauses, _resumes, end)),
         interruptions=tuple(span.end for span in agent if span.kind == "interrupted"),
@@ -126,12 +126,12 @@ def _between(
 
 
 _pauses = _does("pause_output")
+_interrupts = _does("interrupt_speech", "force_interrupt")
+_continues = _does("resume_output", "release_output")
 
 
 def _resumes(event: Entry) -> bool:
-    return _does("resume_output", "interrupt_speech", "force_interrupt", "release_output")(
-        event
-    ) or _ends_step(event)
+    return _continues(event) or _interrupts(event) or _ends_step(event)
 
 
 def _ends_step(event: Entry) -> bool:
@@ -153,13 +153,17 @@ def _seconds(note: Note, key: str) -> float | None:
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e7 else None
 
 
+def _recorded(journal: Journal, kind: str, end: float) -> list[Span]:
+    """Speech whose audio was recorded."""
+    spans = []
+    for note, span in _notes(journal, kind, end):
+        text = str(note.data.get("text") or "")
+        how = "interrupted" if note.data.get("cut") is True else ""
+        spans.append(attrs.evolve(span, label=text, kind=how, tip=text))
+    return spans
+
+
 def _user(journal: Journal, end: float) -> Iterator[Span]:
-    notes = _notes(journal, "user_audio", end)
-    if notes:
-        for note, span in notes:
-            text = str(note.data.get("text") or "")
-            yield attrs.evolve(span, label=text, tip=text)
-        return
     opens, closes = _is("user_started_speaking"), _is("user_stopped_speaking")
     words = [note for note in journal.notes if note.kind == "transcript"]
     spans = list(_between(journal.entries, opens, closes, end))
@@ -169,21 +173,12 @@ def _user(journal: Journal, end: float) -> Iterator[Span]:
         yield attrs.evolve(span, label=" ".join(said), tip=" ".join(said))
 
 
-def _agent(journal: Journal, end: float) -> Iterator[Span]:
-    notes = _notes(journal, "agent_audio", end)
-    if notes:
-        for note, span in notes:
-            text = str(note.data.get("text") or "")
-            kind = "interrupted" if note.data.get("cut") is True else ""
-            yield attrs.evolve(span, label=text, kind=kind, tip=text)
-        return
-
+def _agent(events: Sequence[Entry], end: float) -> Iterator[Span]:
     def closes(event: Entry) -> bool:
-        ends = _is("playout_finished")(event) or _ends_step(event)
-        return ends or _does("interrupt_speech", "force_interrupt")(event)
+        return event.trigger == "playout_finished" or _ends_step(event) or _interrupts(event)
 
-    for span in _between(journal.entries, _is("playout_started"), closes, end):
-        stop = next((e for e in journal.entries if e.t == span.end and closes(e)), None)
+    for span in _between(events, _is("playout_started"), closes, end):
+        stop = next((e for e in events if e.t == span.end and closes(e)), None)
         stopped = stop is not None and stop.trigger not in ("playout_finished", "step_finished")
         yield attrs.evolve(span, kind="interrupted" if stopped else "")
 
