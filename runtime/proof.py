@@ -30,32 +30,8 @@ VARIABLE = "TURNFSM_PROOFS"
 """The environment variable that names the folder; empty: nothing is remembered."""
 
 
-def is_proved(digest: str) -> bool:
-    """Whether a flow with this digest was proved here, by this very checker."""
-    file = _file(digest)
-    try:
-        return file is not None and file.is_file()
-    except OSError:  # the folder belongs to another user
-        return False
-
-
-def remember(digest: str) -> None:
-    """Record that the flow with this digest is proved. Logs a warning if the folder is not
-    writable."""
-    if (file := _file(digest)) is None:
-        return
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-    except OSError as exc:
-        logger.warning(
-            "the proof cannot be stored in %s (%s), so each process proves the flow again; name "
-            "another folder in %s",
-            file.parent, (exc.strerror or str(exc)).lower(), VARIABLE,
-        )  # fmt: skip
-
-
 def _file(digest: str) -> Path | None:
+    """The file that says that a flow with this digest was proved here, by this very checker."""
     folder = os.environ.get(VARIABLE)
     if folder is None:
         try:
@@ -132,15 +108,32 @@ def record_of(flows: Iterable[tuple[Flow, Report]]) -> str:
 
 def note_proved(flow: Flow) -> None:
     """Record that a flow was proved: no session on this machine checks it again."""
-    if not _is_known(flow):
-        _proved.add(digest(flow))
-        remember(digest(flow))
+    if _is_known(flow):
+        return
+    _proved.add(digest(flow))
+    if (file := _file(digest(flow))) is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError as exc:
+        logger.warning(
+            "the proof cannot be stored in %s (%s), so each process proves the flow again; name "
+            "another folder in %s",
+            file.parent, (exc.strerror or str(exc)).lower(), VARIABLE,
+        )  # fmt: skip
 
 
 def _is_known(flow: Flow) -> bool:
     known = digest(flow)
     shipped = any(known == entry["digest"] for entry in shipped_proofs().values())
-    return shipped or known in _proved or is_proved(known)
+    if shipped or known in _proved:
+        return True
+    file = _file(known)
+    try:
+        return file is not None and file.is_file()
+    except OSError:  # the folder belongs to another user
+        return False
 
 
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
