@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.phrases import words_of
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.turns import Turn, commit_turn
 
@@ -40,7 +41,7 @@ class Hearing:
         self._open = False
         self._interrupts = True
         self._proposed = False  # a strategy wants to interrupt, and the flow was not asked yet
-        self._word_count = 0  # words since the last turn, also of interim transcripts
+        self._heard = ""  # since the last turn, with the interim transcript
         self._since: float | None = None  # when the voice began, in the time of the flow
         self._long_enough: asyncio.TimerHandle | None = None
         self.committed: Turn | None = None
@@ -142,10 +143,9 @@ class Hearing:
 
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
-        transcript = " ".join([*self._left, *self._texts, text])
-        self._word_count = len(transcript.split())
+        self._heard = " ".join([*self._left, *self._texts, text])
         self._conductor.outages.post("transcript_received")
-        self._conductor.user.transcript_received(transcript, final=final)
+        self._conductor.user.transcript_received(self._heard, final=final)
         if not final:
             self._conductor.utterance.post("interim_transcript")
             if not self._reported:
@@ -189,7 +189,8 @@ class Hearing:
         self._interrupt()
 
     def _interrupt(self) -> None:
-        if not self._proposed or self._word_count < (self.tuning.min_words or 0):
+        least = self.tuning.min_words or 0
+        if not self._proposed or len(words_of(self._heard)) < least:
             return
         missing = (self.tuning.min_duration or 0.0) - self._voice
         if self._since is not None and missing > _EXACT:
@@ -258,7 +259,7 @@ class Hearing:
         return True
 
     def _take_words(self) -> str:
-        text, self._left, self._texts, self._word_count = self.uncommitted, [], [], 0
+        text, self._left, self._texts, self._heard = self.uncommitted, [], [], ""
         return text
 
     def may_speculate(self) -> bool:

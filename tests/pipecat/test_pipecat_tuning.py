@@ -93,6 +93,14 @@ def test_words_that_are_too_few_do_not_interrupt() -> None:
     assert LONG not in cut.heard
 
 
+def test_words_are_counted_as_the_flow_counts_them() -> None:
+    """Also in a script without spaces."""
+    flow = parse_flow(tuned("{min_words: 2}"))[0]
+    stage = Stage(tells, flow=flow, vad=ScriptedVAD()).play(over("等一下"))
+    assert "paused" in stage.states
+    assert LONG not in stage.heard
+
+
 def test_words_that_are_too_few_for_a_reply_that_is_about_to_be_heard_are_answered_after_it() -> (
     None
 ):
