@@ -6,7 +6,7 @@ and ask it before the framework acts. The flow's actions are in `TurnHost`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from turnfsm.fsm import Taken, Verdict
 from turnfsm.fsm.agenda.entries import SpeechFailed
@@ -143,8 +143,14 @@ class Conductor:
         """The session closes."""
         return self._core.closing
 
-    def govern(self, turn: TurnRuntime) -> None:
-        """Post to this runtime from now on. Its host is `host`."""
+    def govern(self, turn: TurnRuntime, unproved: Sequence[str] = ()) -> None:
+        """Post to this runtime from now on. Its host is `host`.
+
+        Args:
+            unproved: Why its flow is not known to be proved, for the journal.
+        """
+        if unproved:
+            turn.note("unproved", reasons=[*unproved])
         core = self._core
         core.turn = self.tools.turn = turn
         core.ledger.note = turn.note

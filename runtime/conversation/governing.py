@@ -36,8 +36,8 @@ def govern(
         timers: Seconds that override those of the flow.
         actions: Has a method for each action and host fact that the flow itself declares.
         sinks: Each gets every record of the journal.
-        proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
-            ``off`` does not check.
+        proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs and
+            records it, ``off`` does not check.
 
     Returns:
         The conductor, to which the session reports. Its `turn` is the runtime, with the journal.
@@ -58,7 +58,7 @@ def govern(
             f"flow {loaded.name!r} plays {', '.join(sounds)}, and only TurnSession and "
             "TurnGovernor can play a sound; write 'say: TEXT' instead of 'audio'"
         )
-    require_proof(loaded, proof)
+    unproved = require_proof(loaded, proof)
     conductor = Conductor(session, Ledger())
     host = CustomHost(loaded, conductor.host, session, actions, lambda: None)
     if host.left_to_agent:
@@ -66,5 +66,5 @@ def govern(
             f"flow {loaded.name!r} declares {', '.join(host.left_to_agent)}, and nothing carries "
             "that out; give govern(actions=...) an object with a method of each name"
         )
-    conductor.govern(TurnRuntime(loaded, host, timers=timers, sinks=sinks))
+    conductor.govern(TurnRuntime(loaded, host, timers=timers, sinks=sinks), unproved)
     return conductor

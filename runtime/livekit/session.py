@@ -399,9 +399,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             timers=self._timers,
             sinks=self._sinks,
         )
-        if self._unproved:
-            self._turn.note("unproved", reasons=list(self._unproved))
-        self._conductor.govern(self._turn)
+        self._conductor.govern(self._turn, self._unproved)
         self._reports = Reports(self, self.ledger, self._keeping)
 
 

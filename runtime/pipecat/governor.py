@@ -59,8 +59,8 @@ class TurnGovernor:
         actions: An object with a method for each action and host fact that a flow of your own
             declares.
         posts: The triggers of a flow of your own that you post yourself, with ``turn.post(...)``.
-        proof: For a flow that is not proved: ``require`` raises, ``warn`` logs, ``off`` does not
-            check.
+        proof: For a flow that is not proved: ``require`` raises, ``warn`` logs and records it,
+            ``off`` does not check.
         on_report: Called with an `AgentStateChanged`, a `FalseInterruption`, a `TurnLimitReached`
             or a `TurnWaitsLong`.
         store: Where the conversation is saved, so that another worker can continue it: a path, the
@@ -125,12 +125,13 @@ class TurnGovernor:
         observe: bool = False,
     ) -> None:
         self._flow = flow_for(flow, "a Pipecat pipeline")
-        require_proof(self._flow, proof)
+        unproved = require_proof(self._flow, proof)
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
         self._recommends = False  # Pipecat would use the strategies that a service recommends
         self._session = PipecatSession(
             self._flow,
             {**seconds, **check_timers(self._flow, timers)},
+            unproved,
             actions=actions,
             sinks=sinks_of(self._flow, sinks, view),
             on_report=on_report,

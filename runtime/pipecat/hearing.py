@@ -152,18 +152,18 @@ class Hearing:
                 self._conductor.utterance.post("voice_shown")
         self._interrupt()
 
-    def words_counted(self, words: str) -> None:
+    def transcript_processed(self, text: str) -> None:
         """A final transcript was processed by the start strategies."""
-        self._texts.append(words)
+        self._texts.append(text)
         if self._conductor.keeping is not None:
             self._conductor.keeping.transcript_received()
         self._conductor.user.final_transcript()
         self._conductor.utterance.post("final_transcript")
 
-    def words_dropped(self) -> None:
+    def transcript_reset(self) -> None:
         """A strategy has reset Pipecat's text of the turn."""
         decided = self.endpointing
-        self._take_words()
+        self._take_text()
         self._conductor.expecting.cleared()
         self._conductor.utterance.post("cleared")
         if decided:
@@ -235,7 +235,7 @@ class Hearing:
         if (lost := self.take_committed()) is not None:
             conductor.turns.answer_ended(lost)  # Pipecat had no text for it
         if turn is None:
-            turn = Turn(self._take_words())
+            turn = Turn(self._take_text())
         taken = commit_turn(conductor, turn)
         if taken:
             self.committed = turn
@@ -251,14 +251,14 @@ class Hearing:
         if not (self.has_turn and conductor.host.too_few_words(self.uncommitted)):
             return False
         if conductor.commits.defers_short_turn(Turn(self.uncommitted)):
-            self._take_words()
+            self._take_text()
         else:
             self._left, self._texts = [self.uncommitted], []
         conductor.utterance.post("turn_decided")
         conductor.user.endpointing_finished(cancelled=False)
         return True
 
-    def _take_words(self) -> str:
+    def _take_text(self) -> str:
         text, self._left, self._texts, self._heard = self.uncommitted, [], [], ""
         return text
 

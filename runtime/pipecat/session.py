@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from turnfsm.fsm import Flow
@@ -38,7 +38,10 @@ logger = logging.getLogger("turnfsm")
 class PipecatSession(PipecatBackchannels):
     """The conversation of a pipeline: its flow, its agent, and its stored state.
 
-    The arguments are those of `TurnGovernor`.
+    Args:
+        unproved: As for `Conductor.govern`.
+
+    The other arguments are those of `TurnGovernor`.
 
     Attributes:
         tap: The audio output.
@@ -50,6 +53,7 @@ class PipecatSession(PipecatBackchannels):
         self,
         flow: Flow,
         timers: Mapping[str, float],
+        unproved: Sequence[str],
         *,
         actions: object | None,
         sinks: Iterable[Sink],
@@ -80,7 +84,7 @@ class PipecatSession(PipecatBackchannels):
             timers=timers,
             sinks=sinks,
         )
-        self.conductor.govern(self.turn)
+        self.conductor.govern(self.turn, unproved)
 
     async def restore(self) -> Past | None:
         """Take over the conversation from the previous worker.

@@ -122,7 +122,7 @@ class Starts(_Around, BaseUserTurnStartStrategy):
     async def setup(self, setup: FrameProcessorSetup) -> None:
         await super().setup(setup)
         self._inner.add_event_handler("on_user_turn_started", self._started)
-        self._inner.add_event_handler("on_reset_aggregation", self._reset_words)
+        self._inner.add_event_handler("on_reset_aggregation", self._text_reset)
 
     async def _started(self, inner: Any, params: UserTurnStartedParams) -> None:
         self._hearing.turn_started(interrupts=params.enable_interruptions)
@@ -133,8 +133,8 @@ class Starts(_Around, BaseUserTurnStartStrategy):
             enable_user_speaking_frames=params.enable_user_speaking_frames,
         )
 
-    async def _reset_words(self, inner: Any) -> None:
-        self._hearing.words_dropped()
+    async def _text_reset(self, inner: Any) -> None:
+        self._hearing.transcript_reset()
         await self.trigger_reset_aggregation()
 
 
@@ -215,7 +215,7 @@ class Ends(BaseUserTurnStopStrategy):
 
     async def process_frame(self, frame: f.Frame) -> ProcessFrameResult:
         if isinstance(frame, f.TranscriptionFrame) and (text := frame.text.strip()):
-            self._hearing.words_counted(text)
+            self._hearing.transcript_processed(text)
         if isinstance(frame, HEARD):
             self._heard.set()
             if self._hearing.ends_now:

@@ -371,8 +371,11 @@ def test_a_trigger_of_the_application_reaches_its_action() -> None:
 
     posts = ["supervisor_answered"]
     given = {"flow": flow, "proof": "off", "actions": own, "posts": posts}
-    Stage(lambda messages: Says(), **given).play(script, seconds=1.0)
+    stage = Stage(lambda messages: Says(), **given).play(script, seconds=1.0)
     assert own.rung == 1
+    assert stage.governor is not None
+    [note] = stage.governor.turn.journal.notes("unproved")
+    assert note.data["reasons"] == ["it was not checked: proof='off'"]
 
 
 def test_a_transport_with_other_parameters_ends_the_pipeline_with_an_error() -> None:
