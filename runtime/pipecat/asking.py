@@ -131,7 +131,7 @@ class Asking(Host):
         if above:
             self._above.add(reply)
         if frame.speculation:
-            self._pass_ends(frame.context)
+            self._passage_over(frame.context)
             self.speculation.confirmed(reply)
             self.tasks.start(self._discard_unasked(reply))
         if turn is None:
@@ -187,27 +187,28 @@ class Asking(Host):
     # -- the request passes the application's processors
 
     @property
-    def passing(self) -> bool:
-        """What the processors say now belongs to the step of the request."""
-        return self._passing is not None and self._passing.speech is self.requested
+    def passing(self) -> Step | None:
+        """The step whose request passes. What the processors say now belongs to it."""
+        step = self._passing
+        return step if step is not None and step.speech is self.requested else None
 
-    def _pass_ends(self, context: LLMContext) -> None:
+    def _passage_over(self, context: LLMContext) -> None:
         self._passing, self._passed = None, self.names.latest(context)
 
     async def request_passed(self, frame: f.LLMContextFrame) -> None:
         """A request has passed, perhaps after its step."""
-        if not self.passing or (reply := self.requested) is None:
+        if self.passing is None or (reply := self.requested) is None:
             self.asked(frame)
             return
-        self._pass_ends(reply.of)
+        self._passage_over(reply.of)
         if not reply.over:
             await self._send_request(reply, frame.context)
 
     async def request_ended(self, end: RequestEnd) -> None:
         """The processors have answered a request, or hold it back, if it has not passed."""
-        if not self.passing or self._passing is None or self._passing.id != end.step:
+        if (step := self.passing) is None or step.id != end.step:
             return
-        self._pass_ends(self.context)
+        self._passage_over(self.context)
         if self.waiting is not None:
             self.waiting.end()
         else:

@@ -115,7 +115,7 @@ class RequestGate(Gate):
                 await self._agent.request_passed(frame)
             case RequestEnd():
                 await self._agent.request_ended(frame)
-            case f.TTSSpeakFrame() if direction is DOWN and self._agent.passing:
+            case f.TTSSpeakFrame() if direction is DOWN and self._agent.passing is not None:
                 await self.push_frame(SaidBefore(frame))
             case _:
                 await super().process_frame(frame, direction)

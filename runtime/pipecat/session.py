@@ -138,9 +138,8 @@ class PipecatSession(PipecatBackchannels):
 
     def close(self, reason: str = "ended") -> None:
         """The pipeline starts to end: release held and paused audio, and answer no more turns."""
-        if not self.agent.closing:
-            self.agent.close(reason)
-            self.tap.release()
+        self.agent.close(reason)
+        self.tap.release()
 
     async def aclose(self) -> None:
         """The pipeline has ended."""
