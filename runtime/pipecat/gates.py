@@ -15,19 +15,18 @@ from .session import PipecatSession
 
 __all__ = ["AskGate", "Gate", "HeardGate", "ModelGate", "RequestGate", "TailGate"]
 
-DOWN = FrameDirection.DOWNSTREAM
-
 
 class Gate(FrameProcessor):
     """Passes a frame on, unless `passes` says no."""
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if self.passes(frame, down=direction is DOWN):
+        down = direction is FrameDirection.DOWNSTREAM
+        if await self.passes(frame, down=down):
             await self.push_frame(frame, direction)
-            await self.passed(frame, down=direction is DOWN)
+            await self.passed(frame, down=down)
 
-    def passes(self, frame: f.Frame, *, down: bool) -> bool:
+    async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         """Whether to pass the frame on."""
         return True
 
@@ -42,35 +41,30 @@ class Gate(FrameProcessor):
 
 class AskGate(Gate):
     """After the user aggregator: holds back requests until the flow allows them. Then they pass the
-    application's processors before the model, such as a search."""
+    application's processors before the model, such as a search. The processors after this one start
+    only when the conversation is restored."""
 
     def __init__(self, session: PipecatSession) -> None:
         super().__init__(name="turnfsm.ask")
         self._session, self._agent = session, session.agent
+        self._refused: TurnfsmError | None = None
         self._agent.push = self.push_frame
 
-    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
-        """As `FrameProcessor.process_frame`. The processors after this one start only when it may
-        continue."""
-        refused: TurnfsmError | None = None
-        if isinstance(frame, f.StartFrame):
-            try:
-                await self._session.take_up()
-            except TurnfsmError as error:
-                refused = error
-        elif isinstance(frame, f.UserStartedSpeakingFrame) and direction is DOWN:
-            await self._agent.speculation.withdraw()  # the end of the turn before comes first
-        await super().process_frame(frame, direction)
-        if refused is not None:
-            await self.end_pipeline(refused)
-
-    def passes(self, frame: f.Frame, *, down: bool) -> bool:
+    async def passes(self, frame: f.Frame, *, down: bool) -> bool:
+        speculation = self._agent.speculation
         match frame:
+            case f.StartFrame():
+                try:
+                    await self._session.take_up()
+                except TurnfsmError as error:
+                    self._refused = error
+            case f.UserStartedSpeakingFrame() if down:
+                await speculation.withdraw()  # the end of the turn before comes first
+            case f.UserStoppedSpeakingFrame() if down:
+                return not speculation.holds(frame)
             case f.LLMContextFrame(speculation=True) if down:
                 self._agent.functions.advertised(frame.context)
-                self._agent.speculation.sent(frame.context)
-            case f.UserStoppedSpeakingFrame() if down:
-                return not self._agent.speculation.holds(frame)
+                speculation.sent(frame.context)
             case f.LLMContextFrame() if down:
                 self._agent.asked(frame, above=True)
                 return False
@@ -89,6 +83,8 @@ class AskGate(Gate):
     async def passed(self, frame: f.Frame, *, down: bool) -> None:
         if isinstance(frame, f.StartFrame):
             self._session.start()
+            if self._refused is not None:
+                await self.end_pipeline(self._refused)
         elif isinstance(frame, f.EagerEndOfTurnCancelFrame) or (
             down and isinstance(frame, f.InterruptionFrame)
         ):
@@ -108,17 +104,17 @@ class RequestGate(Gate):
         self._agent = agent
         agent.request = self.push_frame
 
-    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
-        """As `FrameProcessor.process_frame`."""
+    async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         match frame:
-            case f.LLMContextFrame(speculation=False) if direction is DOWN:
+            case f.LLMContextFrame(speculation=False) if down:
                 await self._agent.request_passed(frame)
             case RequestEnd():
                 await self._agent.request_ended(frame)
-            case f.TTSSpeakFrame() if direction is DOWN and self._agent.passing is not None:
+            case f.TTSSpeakFrame() if down and self._agent.passing is not None:
                 await self.push_frame(SaidBefore(frame))
             case _:
-                await super().process_frame(frame, direction)
+                return True
+        return False
 
 
 class ModelGate(Gate):
@@ -139,52 +135,46 @@ class ModelGate(Gate):
         self._drops = False
         agent.say_frame = self.push_frame
 
-    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
-        begins, reply = self._begins, self._agent.requested
+    async def passes(self, frame: f.Frame, *, down: bool) -> bool:
+        agent = self._agent
         match frame:
-            case SaidBefore():
-                self._agent.text_received(frame.frame.text)
-                await self.push_frame(frame.frame)
-                return
             case f.InterruptionFrame():
                 self._begins = None
-            case f.FunctionCallResultFrame() if direction is DOWN:
-                await self._agent.calls.result_passes(frame)
-            case f.FunctionCallCancelFrame() if direction is DOWN:
-                frame = await self._agent.calls.cancel_passes(frame)
-            case f.LLMFullResponseStartFrame() if direction is DOWN and self._waits and reply:
-                self._begins, self._drops = (reply, frame), False
-                return
-            case f.LLMTextFrame() | f.LLMFullResponseEndFrame() if direction is DOWN and begins:
-                self._drops = not await self._agent.responds(
-                    begins[0], text=isinstance(frame, f.LLMTextFrame)
-                )
-                self._begins = None
-                if not self._drops:
-                    await super().process_frame(begins[1], direction)
-        if not (self._drops and isinstance(frame, f.LLMTextFrame | f.LLMFullResponseEndFrame)):
-            await super().process_frame(frame, direction)
-
-    def passes(self, frame: f.Frame, *, down: bool) -> bool:
-        match frame:
             case f.LLMContextFrame() if not down:
-                self._agent.asked(frame)
+                agent.asked(frame)
                 return False
-            case f.TTSSpeakFrame() if down:
-                self._agent.speak(frame.text, of=frame)
+            case _ if not down:
+                return True
+            case SaidBefore():
+                agent.text_received(frame.frame.text)
+                await self.push_frame(frame.frame)
                 return False
-            case f.LLMFullResponseStartFrame() if down:
-                step = self._agent.step
-                self._step, self._calls = step.id if step is not None else "", 0
-                self._agent.tokens_received()
-            case f.LLMTextFrame() if down:
-                self._agent.text_received(frame.text)
-            case f.FunctionCallsStartedFrame() if down:
+            case f.TTSSpeakFrame():
+                agent.speak(frame.text, of=frame)
+                return False
+            case f.LLMFullResponseStartFrame():
+                self._drops = False
+                if self._waits and (reply := agent.requested) is not None:
+                    self._begins = reply, frame
+                    return False
+                self._response_begins()
+            case f.LLMTextFrame():
+                if await self._drops_response(text=True):
+                    return False
+                agent.text_received(frame.text)
+            case f.LLMFullResponseEndFrame():
+                return not await self._drops_response(text=False)
+            case f.FunctionCallsStartedFrame():
                 self._calls += len(frame.function_calls)
                 for call in frame.function_calls:
-                    self._agent.calls.made(call.tool_call_id, call.function_name, call.arguments)
-            case f.FunctionCallInProgressFrame() if down:
-                self._agent.calls.runs(frame)
+                    agent.calls.made(call.tool_call_id, call.function_name, call.arguments)
+            case f.FunctionCallInProgressFrame():
+                agent.calls.runs(frame)
+            case f.FunctionCallResultFrame():
+                await agent.calls.result_passes(frame)
+            case f.FunctionCallCancelFrame():
+                await self.push_frame(await agent.calls.cancel_passes(frame))
+                return False
         return True
 
     async def passed(self, frame: f.Frame, *, down: bool) -> None:
@@ -192,6 +182,21 @@ class ModelGate(Gate):
             step, self._step = self._step, ""
             self._agent.response_ended(step, self._calls)
             await self.push_frame(StepEnd(step))
+
+    def _response_begins(self) -> None:
+        step = self._agent.step
+        self._step, self._calls = step.id if step is not None else "", 0
+        self._agent.tokens_received()
+
+    async def _drops_response(self, *, text: bool) -> bool:
+        """Whether the response is dropped, once its reply has the floor again or is over."""
+        if (begins := self._begins) is not None:
+            self._drops = not await self._agent.responds(begins[0], text=text)
+            self._begins = None
+            if not self._drops:
+                self._response_begins()
+                await self.push_frame(begins[1])
+        return self._drops
 
 
 class HeardGate(Gate):
@@ -207,7 +212,7 @@ class HeardGate(Gate):
         self._plays = self._unsaid = False
         self._ended = StepEnd("")
 
-    def passes(self, frame: f.Frame, *, down: bool) -> bool:
+    async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         if not down:
             return True
         match frame:
@@ -242,7 +247,7 @@ class TailGate(Gate):
         super().__init__(name="turnfsm.tail")
         self._session, self._agent = session, session.agent
 
-    def passes(self, frame: f.Frame, *, down: bool) -> bool:
+    async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         match frame:
             case StepEnd():
                 self._agent.step_played(frame.step)
