@@ -4,6 +4,7 @@ pause."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import attrs
 from pipecat.frames import frames as f
@@ -42,6 +43,7 @@ class WordGate(FrameProcessor):
         super().__init__(name="turnfsm.words")
         self._tap = tap
         self._timed: list[_Timed] = []
+        self._changed = asyncio.Event()
         self._passing_on: asyncio.Task[None] | None = None
 
     async def cleanup(self) -> None:
@@ -56,6 +58,7 @@ class WordGate(FrameProcessor):
         elif _waits(frame):
             self._timed.append(_Timed(frame, frame.pts / NANOSECONDS, self._tap.waited))
             self._timed.sort(key=lambda timed: timed.at)
+            self._changed.set()
             if self._passing_on is None or self._passing_on.done():
                 self._passing_on = self.create_task(self._pass_on())
         else:
@@ -73,8 +76,10 @@ class WordGate(FrameProcessor):
             remaining = first.at + late - self.get_clock().get_time() / NANOSECONDS
             if self._tap.closed:
                 await self._tap.opened()
-            elif remaining > SOON:
-                await asyncio.sleep(remaining)
+            elif remaining > SOON:  # an earlier one may come, after an interruption
+                self._changed.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), remaining)
             else:
                 del self._timed[0]
                 await self.push_frame(first.frame)
