@@ -28,15 +28,8 @@ __all__ = ["gated"]
 def gated(
     session: PipecatSession, processors: Sequence[FrameProcessor], *, adopts: bool
 ) -> list[FrameProcessor]:
-    """The processors, with the gates before and after them.
-
-    Args:
-        adopts: As in `check_part`.
-
-    Raises:
-        HostError: The flow cannot govern this pipeline.
-        TurnfsmError: It is no list of processors.
-    """
+    """The processors, with the gates before and after them. It raises what
+    `TurnGovernor.processors` does; `adopts` is that of `check_part`."""
     _check_list(processors)
     for processor in processors:
         check_part(processor, adopts=adopts)

@@ -75,22 +75,14 @@ OTHERS = ". What another TurnGovernor governs does not count: one governs all pa
 
 
 class Parts:
-    """The parts of a pipeline that a governor governs.
-
-    Args:
-        flow: The flow.
-    """
+    """The parts of a pipeline that a governor governs so far."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self._governed: set[PartName] = set()
 
     def add(self, part: PartName) -> None:
-        """A part is governed from now on.
-
-        Raises:
-            TurnfsmError: It is already.
-        """
+        """A part is governed from now on. Each may be only once."""
         if part in self._governed:
             raise TurnfsmError(
                 f"the {part} of this TurnGovernor is given twice; a governor has one pipeline with "
@@ -99,14 +91,11 @@ class Parts:
         self._governed.add(part)
 
     def check(self, *, without: PartName | None = None) -> None:
-        """Refuse a pipeline that cannot post a trigger of the flow, or carry out an action.
+        """Raise a `HostError` if a part is missing. It names the triggers that nothing posts, the
+        actions that nothing carries out, and the remedy.
 
         Args:
             without: A part that the pipeline does not use.
-
-        Raises:
-            HostError: A part is missing. The message names its triggers and actions, and the
-                remedy.
         """
         used, lacks = actions_used(self._flow), []
         for name, part in PARTS.items():

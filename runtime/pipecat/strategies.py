@@ -286,12 +286,8 @@ class FlowMutes(BaseUserMuteStrategy):
 def governed(
     own: UserTurnStrategies, agent: PipecatAgent, patience: float, check: Callable[[], None]
 ) -> UserTurnStrategies:
-    """The application's strategies, wrapped so that they ask the flow.
-
-    Args:
-        patience: As in `Ends`.
-        check: As in `Ears`.
-    """
+    """The application's strategies, wrapped so that they ask the flow. `patience` is as in `Ends`,
+    and `check` as in `Ears`."""
     ears = Ears(agent.hearing, check)
     ends = Ends(agent, ears, patience)
     return UserTurnStrategies(
