@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol, Self
 
 import attrs
@@ -13,7 +13,6 @@ from turnfsm.runtime.testing.heard import Heard
 __all__ = [
     "Compared",
     "Contender",
-    "Conversations",
     "FailureClass",
     "Host",
     "HostName",
@@ -180,9 +179,6 @@ Build = Callable[[Any], Stage]
 
 Verdict = Callable[[Any], list[str]]
 """The problems, said as what the user heard and when; empty when all went right."""
-
-Conversations = Mapping[str, tuple[Build, Verdict]]
-"""By the ids of their scenarios: how they are played, and judged."""
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from turnfsm.runtime.livekit.overrides.requests import LIVEKIT_TELLS
 # For each scenario, words of the problem that must be found: the failure described, no other.
 FOUND = {
     "S1": "before that turn is committed, while look_up runs",
-    "S1b": "the tool's result is never spoken",
+    "S1b": "'It rains in Rome.' is never heard",
     "S12": "is never heard after a 0.3 s 'mm'",
     "S2.3": "the table was booked at 5.70 s",
     "S2.5": "does not show what the user heard",

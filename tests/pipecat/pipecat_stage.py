@@ -11,12 +11,37 @@ from pipecat.frames.frames import Frame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
-from turnfsm.runtime.compare.pipecat.models import QUESTION, RESULT
+from turnfsm.runtime.compare.pipecat.models import MODELS
 from turnfsm.runtime.testing import pipecat as kit
 from turnfsm.runtime.testing.pipecat import Messages, Script, Tool
 from turnfsm.testing import PermutedLoop, VirtualLoop
 
-__all__ = ["COUGH", "Stage", "asks_again", "brief", "coughs_at", "look_up", "moments"]
+__all__ = [
+    "ANSWER",
+    "COUGH",
+    "COUNT",
+    "LATE",
+    "PRICE",
+    "QUESTION",
+    "RESULT",
+    "Stage",
+    "asks_again",
+    "brief",
+    "coughs_at",
+    "counts",
+    "look_up",
+    "moments",
+    "orders",
+]
+
+counts, orders = MODELS["counts"], MODELS["orders"]
+
+COUNT = "One two three four five six seven eight nine ten."
+QUESTION = "when does my order arrive"
+RESULT = "it arrives on Friday"
+ANSWER = "Your order is on its way and will arrive on Friday in the early afternoon."
+PRICE = "It cost twenty euros."
+LATE = "It arrives on Friday."
 
 
 class Stage(kit.Stage):

@@ -16,21 +16,27 @@ from pipecat.turns.user_turn_strategies import (
     ExternalUserTurnStrategies,
     UserTurnStrategies,
 )
-from pipecat_stage import COUGH, Stage, asks_again, brief, coughs_at, look_up, moments
-
-from turnfsm import load_flow
-from turnfsm.host import FalseInterruption
-from turnfsm.pipecat import AgentStateChanged
-from turnfsm.runtime.compare.pipecat.models import (
+from pipecat_stage import (
     ANSWER,
+    COUGH,
     COUNT,
     LATE,
     PRICE,
     QUESTION,
+    Stage,
+    asks_again,
+    brief,
+    coughs_at,
     counts,
+    look_up,
+    moments,
     orders,
-    slowly,
 )
+
+from turnfsm import load_flow
+from turnfsm.host import FalseInterruption
+from turnfsm.pipecat import AgentStateChanged
+from turnfsm.runtime.compare.pipecat.models import slowly
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategies, said
 
 

@@ -11,9 +11,19 @@ from pipecat.turns.user_start import (
 )
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
-from pipecat_stage import Stage, asks_again, brief, look_up, moments
+from pipecat_stage import (
+    COUNT,
+    LATE,
+    PRICE,
+    Stage,
+    asks_again,
+    brief,
+    counts,
+    look_up,
+    moments,
+    orders,
+)
 
-from turnfsm.runtime.compare.pipecat.models import COUNT, LATE, PRICE, counts, orders
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script
 
 

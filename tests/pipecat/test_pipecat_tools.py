@@ -10,10 +10,22 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from flow_text import parsed
 from pipecat.frames import frames as f
-from pipecat_stage import Stage, asks_again, brief, coughs_at, look_up, moments
+from pipecat_stage import (
+    ANSWER,
+    COUNT,
+    LATE,
+    PRICE,
+    QUESTION,
+    Stage,
+    asks_again,
+    brief,
+    coughs_at,
+    look_up,
+    moments,
+    orders,
+)
 
 from turnfsm.pipecat import on_interruption, once
-from turnfsm.runtime.compare.pipecat.models import ANSWER, COUNT, LATE, PRICE, QUESTION, orders
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 GREETS = moments((0.0, "hello there"))

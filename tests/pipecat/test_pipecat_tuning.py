@@ -5,10 +5,13 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Stage
+from pipecat_stage import (
+    COUNT,
+    Stage,
+    counts,
+)
 
 from turnfsm.fsm import parse_flow
-from turnfsm.runtime.compare.pipecat.models import COUNT, counts
 from turnfsm.runtime.testing.pipecat import (
     Messages,
     Says,

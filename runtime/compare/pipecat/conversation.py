@@ -16,7 +16,7 @@ from pipecat.turns.user_start import (
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
 
-from turnfsm.runtime.compare.flows import CORRECTS
+from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.scenario import Build, Verdict
 from turnfsm.runtime.conversation.policies import once
 from turnfsm.runtime.pipecat.governor import TurnGovernor
@@ -24,7 +24,7 @@ from turnfsm.runtime.testing.pipecat import Model, Script, Stage, Tool, own_stra
 from turnfsm.runtime.testing.script import Sound
 
 from .checks import check_of, problems_of
-from .models import MODELS, QUESTION, slowly, with_preamble
+from .models import MODELS, slowly, with_preamble
 
 __all__ = ["conversation", "script_of"]
 
@@ -49,6 +49,8 @@ def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
     for key, named in NAMED.items():
         if key in entry:
             stage |= named[entry.pop(key)]
+    if "flow" in entry:
+        stage["flow"] = parse_flow(entry.pop("flow"))[0]
     stage |= {key: entry.pop(key) for key in ("limits", "times_words") if key in entry}
     checks = [check_of(written) for written in entry.pop("expect")]
     entry.setdefault("seconds", 30.0)
@@ -84,7 +86,7 @@ async def _is_greeted(stage: Stage) -> None:
 
 
 async def _app_adds_a_message(stage: Stage) -> None:
-    await stage.says(QUESTION)
+    await stage.says("when does my order arrive")
     await stage.until(3.2)
     await stage.pushes(
         f.LLMMessagesAppendFrame([{"role": "user", "content": "please hurry"}], run_llm=True)
@@ -148,6 +150,5 @@ NAMED: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "eager": {"strategies": EagerUserTurnStrategies},
     },
     "mutes": {"while_a_tool_runs": {"user": _mutes_while_a_tool_runs}},
-    "flow": {"inn": {"flow": CORRECTS}},
 }
 """Arguments of the stage, by the key of an entry and its value."""
