@@ -5,8 +5,7 @@ can also inspect a version with which that cannot be imported.
 """
 
 from .contract import SUPPORTED, Lost, UnsupportedLiveKit, check, installed, lost
-from .features import FEATURES, Feature
-from .names import ORDERS, PRIVATE_NAMES, Order, PrivateName
+from .names import FEATURES, ORDERS, PRIVATE_NAMES, Feature, Order, PrivateName
 
 __all__ = [
     "FEATURES",

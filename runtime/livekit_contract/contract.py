@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from turnfsm.fsm.errors import TurnfsmError
 
-from .features import FEATURES
-from .names import ORDERS, PRIVATE_NAMES, Order, PrivateName
+from .names import FEATURES, ORDERS, PRIVATE_NAMES, Order, PrivateName
 
 __all__ = ["SUPPORTED", "Lost", "UnsupportedLiveKit", "check", "installed", "lost"]
 

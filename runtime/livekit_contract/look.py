@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .contract import Lost, installed, lost
-from .features import FEATURES
-from .names import ORDERS, PRIVATE_NAMES
+from .names import FEATURES, ORDERS, PRIVATE_NAMES
 
 __all__ = ["Look", "main"]
 

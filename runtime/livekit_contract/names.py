@@ -1,19 +1,33 @@
-"""The private names of livekit-agents that turnfsm uses.
+"""The features of turnfsm on LiveKit, and the private names of livekit-agents that they need.
 
-Each belongs to a feature, which is lost if the name disappears. `docs/livekit.md` lists them. A
-test checks that the list is complete.
+`names.yaml` lists them. A feature is lost if one of its names disappears. `docs/livekit.md` shows
+them. A test checks that the list is complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, cast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, cast
 
-from .table import TABLE
+import yaml
 
-__all__ = ["ORDERS", "PRIVATE_NAMES", "Order", "PrivateName"]
+__all__ = ["FEATURES", "ORDERS", "PRIVATE_NAMES", "Feature", "Order", "PrivateName"]
 
 Kind = Literal["method", "property", "attribute", "global", "call", "task"]
+
+
+class Feature(NamedTuple):
+    """A feature of `TurnSession`.
+
+    Attributes:
+        what: Its guarantee.
+        essential: No session runs without it, even if `strict=False`.
+    """
+
+    what: str
+    essential: bool = False
 
 
 class PrivateName(NamedTuple):
@@ -45,50 +59,33 @@ class Order(NamedTuple):
     feature: str
 
 
-def _rows(table: str) -> Iterator[PrivateName]:
-    feature = owner = kind = ""
-    for line in filter(None, table.splitlines()):
-        if line.startswith("["):
-            feature = line.strip("[]")
-        elif not line.startswith(" "):
-            owner, kind = line.rstrip(":").rsplit(" ", 1)
-        else:
-            left, _, why = line.partition("|")
-            left, _, later = left.partition(" -> ")
-            place, _, renamed = later.strip().rpartition(".")
-            name, _, takes = left.strip().partition("(")
-            one = PrivateName(owner, name, cast(Kind, kind), why.strip(), feature)
-            instead = (place or owner, renamed) if renamed else None
-            yield one._replace(takes=takes[:-1], instead=instead)
+def _names(feature: str, tables: Mapping[str, Mapping[str, str]]) -> Iterator[PrivateName]:
+    for place, names in tables.items():
+        owner, kind = place.rsplit(" ", 1)
+        for written, why in names.items():
+            left, _, later = written.partition(" -> ")
+            elsewhere, _, renamed = later.rpartition(".")
+            name, _, takes = left.partition("(")
+            instead = (elsewhere or owner, renamed) if renamed else None
+            yield PrivateName(owner, name, cast(Kind, kind), why, feature, takes[:-1], instead)
 
 
-PRIVATE_NAMES = tuple(_rows(TABLE))
+def _order(of: Mapping[str, Any]) -> Order:
+    return Order(**{**of, "first": tuple(of["first"]), "then": tuple(of["then"])})
 
-_ACTIVITY = "voice.agent_activity:AgentActivity"
 
-ORDERS = (
-    Order(
-        _ACTIVITY,
-        "_interrupt_by_audio_activity",
-        ("_aec_warmup_timer", "_rt_turn_detection_enabled", "min_words", "allow_interruptions"),
-        ("_pause_enabled", "pause", "interrupt"),
-        "LiveKit must check a barge-in, and do nothing else, before the flow is asked",
-        "barge_in",
-    ),
-    Order(
-        _ACTIVITY,
-        "_pipeline_reply_task_impl",
-        ("function_tools_executed",),
-        ("_tool_items_added",),
-        "the event about tool calls must come before their results are in the conversation",
-        "calls",
-    ),
-    Order(
-        "voice.agent_session:AgentSession",
-        "_update_activity",
-        ("_next_activity",),
-        ("aclose", "cleanup"),
-        "the class of an activity must be replaced before the activity is used",
-        "turns",
-    ),
+_FILE = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
+
+FEATURES = MappingProxyType(
+    {
+        name: Feature(of["what"], of.get("essential", False))
+        for name, of in _FILE["features"].items()
+    }
 )
+"""By name."""
+
+PRIVATE_NAMES = tuple(
+    row for name, of in _FILE["features"].items() for row in _names(name, of["names"])
+)
+
+ORDERS = tuple(map(_order, _FILE["orders"]))
