@@ -24,6 +24,8 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedUser,
     Stage,
 )
+from turnfsm.runtime.testing.livekit.user import user_of
+from turnfsm.runtime.testing.script import Sound
 
 from .agents import agent_of, asked, run, waits
 
@@ -47,12 +49,8 @@ _PARTS = ("user", "model", "on_tool", "hears", "tools", "agent", "flow", "do", "
 
 
 def _stage(given: Mapping[str, Any], session_class: type[AgentSession[Any]]) -> Stage:
-    user, voice = ScriptedUser(), ScriptedTTS(**given.get("voice", {}))
-    for sound in given.get("user", ()):
-        if "says" in sound:
-            user.says(sound["says"], at=sound["at"], duration=sound.get("lasts"))
-        else:
-            user.makes_noise(at=sound["at"], duration=sound["noise"])
+    user = user_of(Sound(**sound) for sound in given.get("user", ()))
+    voice = ScriptedTTS(**given.get("voice", {}))
     rules = (given.get("model", {}), given.get("on_tool", {}))
     answers = ScriptedLLM(*({key: _rule(of) for key, of in part.items()} for part in rules))
     options = dict(given.get("stage", {}))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from pipecat.frames import frames as f
@@ -20,13 +21,12 @@ from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.scenario import Build, Verdict
 from turnfsm.runtime.conversation.policies import once
 from turnfsm.runtime.pipecat.governor import TurnGovernor
-from turnfsm.runtime.testing.pipecat import Model, Script, Stage, Tool, own_strategies
-from turnfsm.runtime.testing.script import Sound
+from turnfsm.runtime.testing.pipecat import Model, Stage, Tool, own_strategies
 
 from .checks import check_of, problems_of
 from .models import MODELS, slowly, with_preamble
 
-__all__ = ["conversation", "script_of"]
+__all__ = ["conversation"]
 
 
 def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
@@ -34,16 +34,17 @@ def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
 
     Args:
         entry: The `model`, which first says its `preamble`, and `thinks` a number of seconds; the
-            sounds of the `user`, or a `script`; the `tools`; the checks that are to `expect`.
+            sounds of the `user`, and what else the application and the pipeline `do`; the `tools`;
+            the checks that are to `expect`.
     """
     model: Model = MODELS[entry.pop("model")]
     if (preamble := entry.pop("preamble", None)) is not None:
         model = with_preamble(model, preamble)
     if (seconds := entry.pop("thinks", None)) is not None:
         model = slowly(model, seconds)
-    sounds = [Sound(**sound) for sound in entry.pop("user", ())]
+    moments = sorted((*entry.pop("user", ()), *entry.pop("do", ())), key=itemgetter("at"))
     stage: dict[str, Any] = {
-        "script": script_of(*sounds) if sounds else SCRIPTS[entry.pop("script")],
+        "script": partial(_script, moments),
         "tools": {name: _tool(of) for name, of in entry.pop("tools", {}).items()},
     }
     for key, named in NAMED.items():
@@ -65,62 +66,37 @@ def _tool(of: dict[str, Any]) -> Tool:
     return Tool(**of, mark=once) if of.pop("once", False) else Tool(**of)
 
 
-def script_of(*sounds: Sound) -> Script:
-    """The user makes these sounds."""
-
-    async def script(stage: Stage) -> None:
-        for sound in sounds:
-            await stage.until(sound.at)
-            if sound.says is not None:
-                await stage.says(sound.says, sound.lasts or 1.0)
-            else:
-                await stage.coughs(sound.noise or 0.4)
-
-    return script
+async def _script(moments: Sequence[Mapping[str, Any]], stage: Stage) -> None:
+    for moment in moments:
+        await stage.until(moment["at"])
+        await _happens(moment, stage)
 
 
-async def _is_greeted(stage: Stage) -> None:
-    await stage.pushes(f.TTSSpeakFrame("Welcome to the shop dear customer."))
-    await stage.until(1.0)
-    await stage.coughs()
-
-
-async def _app_adds_a_message(stage: Stage) -> None:
-    await stage.says("when does my order arrive")
-    await stage.until(3.2)
-    await stage.pushes(
-        f.LLMMessagesAppendFrame([{"role": "user", "content": "please hurry"}], run_llm=True)
-    )
-
-
-async def _app_runs_the_model(stage: Stage) -> None:
-    await stage.says("please count")
-    await stage.until(4.0)
-    await stage.pushes(f.LLMRunFrame())
-
-
-async def _speaks_with_predicted_ends(stage: Stage) -> None:
+async def _happens(moment: Mapping[str, Any], stage: Stage) -> None:
+    """What happens: the user speaks or makes a noise; the application lets the agent say something,
+    adds a message, or runs the model; the STT reports the transcript of words (`hears`), or of what
+    the user may have said (`expects`); the beginning or the end of speech is predicted."""
     user = stage.microphone
-    await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
-    await stage.until(1.0)
-    await user.push_frame(f.TranscriptionFrame("weather in rome", "user", "now", finalized=True))
-    await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
-    await stage.until(3.5)  # the tool runs from 1.4 to 5.4
-    await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
-    await stage.until(4.8)
-    await user.push_frame(f.EagerTranscriptionFrame("how is it then", "user", "now"))
-    await stage.until(6.1)
-    await user.push_frame(f.TranscriptionFrame("how is it then", "user", "now", finalized=True))
-    await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
-
-
-SCRIPTS: Mapping[str, Script] = {
-    "is_greeted": _is_greeted,
-    "app_adds_a_message": _app_adds_a_message,
-    "app_runs_the_model": _app_runs_the_model,
-    "speaks_with_predicted_ends": _speaks_with_predicted_ends,
-}
-"""Conversations that need more than the sounds of the user."""
+    match moment:
+        case {"says": words}:
+            await stage.says(words, moment.get("lasts", 1.0))
+        case {"noise": seconds}:
+            await stage.coughs(seconds)
+        case {"say": text}:
+            await stage.pushes(f.TTSSpeakFrame(text))
+        case {"add": text}:
+            message = {"role": "user", "content": text}
+            await stage.pushes(f.LLMMessagesAppendFrame([message], run_llm=True))
+        case {"runs_model": True}:
+            await stage.pushes(f.LLMRunFrame())
+        case {"hears": words}:
+            await user.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
+        case {"expects": words}:
+            await user.push_frame(f.EagerTranscriptionFrame(words, "user", "now"))
+        case {"predicted": "start"}:
+            await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
+        case {"predicted": "stop"}:
+            await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
 
 
 def _without_interruptions() -> UserTurnStrategies:

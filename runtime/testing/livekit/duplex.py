@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from livekit import rtc
@@ -11,9 +10,9 @@ from livekit.agents import NOT_GIVEN, llm
 from livekit.agents.types import NotGivenOr
 from livekit.agents.utils import aio
 
-from .realtime import Ear
+from .ear import Ear
 from .scripted_llm import Reply, ScriptedLLM
-from .user import FRAME, RATE, ScriptedUser
+from .user import ScriptedUser, code_of, silence
 from .voice import ScriptedTTS
 
 __all__ = ["ScriptedDuplex"]
@@ -95,7 +94,7 @@ class _Session(llm.DuplexSession[Any]):
         self._owner = owner
         self._context = llm.ChatContext.empty()
         self._offered = llm.ToolContext.empty()
-        self._ear = Ear(owner.user)
+        self._ear = Ear(owner.user, owner.silence)
         self._spoken = 0.0  # seconds that the user has spoken without a pause
         self._output: aio.Chan[llm.DuplexAudioFrame] = aio.Chan()
         self._mouth = asyncio.Lock()
@@ -118,15 +117,13 @@ class _Session(llm.DuplexSession[Any]):
         return self._offered
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
-        quiet = self._ear.hear(frame)
-        self._spoken = 0.0 if quiet else self._spoken + frame.duration
+        speech = self._ear.hear(frame)
+        self._spoken = self._spoken + frame.duration if code_of(frame) else 0.0
         if self._spoken >= self._owner.yields_after and self._saying is not None:
             self._saying.cancel()
-        if quiet == 0.0 and not self._ear.speaking:
-            self._ear.speaking = True
+        if speech == "starts":
             self.emit("input_speech_started", llm.InputSpeechStartedEvent())
-        elif quiet >= self._owner.silence and self._ear.speaking:
-            self._ear.speaking = False
+        elif speech == "ends":
             self.emit("input_speech_stopped", llm.InputSpeechStoppedEvent(True))
             self._take_turn()
 
@@ -181,9 +178,7 @@ class _Session(llm.DuplexSession[Any]):
         self._owner.answers.tell(request)
 
     def _delegate(self, reply: Reply) -> None:
-        for scripted in reply.calls:
-            id, arguments = self._owner.answers.next_call_id(), json.dumps(dict(scripted.arguments))
-            call = llm.FunctionCall(call_id=id, name=scripted.name, arguments=arguments)
+        for call in map(self._owner.answers.call_of, reply.calls):
             self._context.insert(call)
             self.last = call
             self.emit("function_call", call)
@@ -193,20 +188,16 @@ class _Session(llm.DuplexSession[Any]):
             self._saying = asyncio.create_task(self._sound(text))
             await asyncio.wait({self._saying})
             self._saying = None
-            self._send(bytes(round(FRAME * RATE) * 2))  # the silence that ends it
+            self._send(silence())  # ends it
 
     async def _sound(self, text: str) -> None:
-        seconds = self._owner.voice.duration(text)
-        data, size = self._owner.voice.pcm(text, seconds), 2 * round(FRAME * RATE)
-        parts = [data[i : i + size] for i in range(0, len(data), size)]
-        words = text.split(" ")
-        for i, part in enumerate(parts):
-            begun = range(i * len(words) // len(parts), (i + 1) * len(words) // len(parts))
+        frames, words = self._owner.voice.frames(text), text.split(" ")
+        for i, frame in enumerate(frames):
+            begun = range(i * len(words) // len(frames), (i + 1) * len(words) // len(frames))
             for word in begun:
                 self.emit("transcript_delta", llm.DuplexOutputTranscriptDelta(words[word] + " "))
-            self._send(part)
-            await asyncio.sleep(len(part) / 2 / RATE)
+            self._send(frame)
+            await asyncio.sleep(frame.duration)
 
-    def _send(self, data: bytes) -> None:
-        frame = rtc.AudioFrame(data, RATE, 1, len(data) // 2)
+    def _send(self, frame: rtc.AudioFrame) -> None:
         self._output.send_nowait(llm.DuplexAudioFrame(frame))

@@ -24,7 +24,7 @@ from .named import load_named
 from .outcome import Outcome
 from .scripted_llm import Call, Reply, ScriptedLLM
 from .stage import Stage
-from .user import ScriptedUser
+from .user import user_of
 from .voice import ScriptedTTS
 
 __all__ = ["Played", "play_script"]
@@ -94,12 +94,6 @@ def play_script(script: Script) -> Played:
 
 
 def _stage(script: Script) -> Stage:
-    user = ScriptedUser()
-    for sound in script.user:
-        if sound.says is not None:
-            user.says(sound.says, at=sound.at, duration=sound.lasts, stt_delay=sound.stt_delay)
-        else:
-            user.makes_noise(at=sound.at, duration=sound.noise or 0.0)
     model = ScriptedLLM(
         {key: _reply(answer) for key, answer in script.model.on_user.items()},
         {key: _reply(answer) for key, answer in script.model.on_tool.items()},
@@ -108,7 +102,7 @@ def _stage(script: Script) -> Stage:
     )
     stage = Stage(
         partial(TurnSession, flow=script.load_flow()),  # type: ignore[arg-type]
-        user=user,
+        user=user_of(script.user),
         llm=model,
         tts=ScriptedTTS(durations=dict(script.durations)),
         agent=_named(script, "agent", script.agent) if script.agent else None,

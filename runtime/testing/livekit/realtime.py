@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from math import inf
 from typing import Any, Literal
 
 from livekit import rtc
@@ -14,13 +12,12 @@ from livekit.agents.metrics import RealtimeModelMetrics
 from livekit.agents.types import NotGivenOr
 from livekit.agents.utils import aio, is_given
 
+from .ear import Ear
 from .scripted_llm import Reply, Request, ScriptedLLM
-from .user import FRAME, RATE, ScriptedUser, code_of, offset_of
+from .user import ScriptedUser
 from .voice import ScriptedTTS
 
-__all__ = ["Ear", "ScriptedRealtime"]
-
-_FRAME_SAMPLES = int(RATE * FRAME)
+__all__ = ["ScriptedRealtime"]
 
 
 class ScriptedRealtime(llm.RealtimeModel):
@@ -99,48 +96,13 @@ class ScriptedRealtime(llm.RealtimeModel):
         """Nothing to close: LiveKit closes the sessions."""
 
 
-class Ear:
-    """The input buffer: the part of each utterance that was heard since the last `take`."""
-
-    def __init__(self, user: ScriptedUser) -> None:
-        self._user = user
-        self._heard: dict[int, tuple[float, float]] = {}
-        self.speaking = False
-        self._quiet = 0.0
-
-    def hear(self, frame: rtc.AudioFrame) -> float:
-        """Take a frame. Returns the seconds of silence since the last sound."""
-        code = code_of(frame)
-        if code:
-            at = offset_of(frame)
-            start, _ = self._heard.get(code, (at, at))
-            self._heard[code] = (start, round(at + FRAME, 6))  # where the next frame begins
-        self._quiet = 0.0 if code else self._quiet + frame.duration
-        return self._quiet
-
-    def take(self) -> tuple[str, float]:
-        """Empty the buffer. Returns the text, and the delay of its transcript."""
-        words, delays = [], [0.0]
-        for code, (start, end) in self._heard.items():
-            utterance = self._user.utterance(code)
-            # The last frame may hold less than FRAME of the sound.
-            whole = end >= utterance.duration
-            words.append(utterance.words_between(start, inf if whole else end))
-            delays.append(utterance.stt_delay or 0.0)
-        self.clear()
-        return " ".join(filter(None, words)), max(delays)
-
-    def clear(self) -> None:
-        self._heard.clear()
-
-
 class _Session(llm.RealtimeSession[Any]):
     def __init__(self, owner: ScriptedRealtime) -> None:
         super().__init__(owner)
         self._owner = owner
         self._context = llm.ChatContext.empty()
         self._offered = llm.ToolContext.empty()
-        self._ear = Ear(owner.user)
+        self._ear = Ear(owner.user, owner.silence)
         self._response: _Response | None = None
         self._count = 0
         self._tool_choice: llm.ToolChoice | None = None
@@ -183,15 +145,13 @@ class _Session(llm.RealtimeSession[Any]):
             self._tool_choice = tool_choice
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
-        quiet = self._ear.hear(frame)
+        speech = self._ear.hear(frame)
         if not self.capabilities.turn_detection:
             return
-        if quiet == 0.0 and not self._ear.speaking:
-            self._ear.speaking = True
+        if speech == "starts":
             self.interrupt()
             self.emit("input_speech_started", llm.InputSpeechStartedEvent())
-        elif quiet >= self._owner.silence and self._ear.speaking:
-            self._ear.speaking = False
+        elif speech == "ends":
             stopped = llm.InputSpeechStoppedEvent(user_transcription_enabled=True)
             self.emit("input_speech_stopped", stopped)
             if self.commit_audio():
@@ -307,8 +267,9 @@ class _Response:
             self._created()
             if reply.text:
                 await self._say(reply)
-            for call in reply.calls:
-                self._call(call.name, json.dumps(dict(call.arguments)))
+            for call in map(self._owner.answers.call_of, reply.calls):
+                self._session.remember(call)
+                self._functions.send_nowait(call)
             request.outcome = "complete"
         finally:
             self._ended(request, begun)
@@ -333,7 +294,7 @@ class _Response:
         item = llm.ChatMessage(role="assistant", content=[reply.text])
         self._session.remember(item)
         self._messages.send_nowait(llm.MessageGeneration(item.id, text, audio, modalities))
-        for frame in self._frames(reply.text) if spoken else ():
+        for frame in self._owner.voice.frames(reply.text) if spoken else ():
             audio.send_nowait(frame)
         audio.close()
         words = reply.text.split(" ")
@@ -341,18 +302,6 @@ class _Response:
             text.send_nowait(word if i == len(words) - 1 else word + " ")
             await asyncio.sleep(reply.duration / len(words))
         text.close()
-
-    def _frames(self, text: str) -> list[rtc.AudioFrame]:
-        data = self._owner.voice.pcm(text, self._owner.voice.duration(text))
-        size = 2 * _FRAME_SAMPLES
-        parts = [data[i : i + size] for i in range(0, len(data), size)]
-        return [rtc.AudioFrame(part, RATE, 1, len(part) // 2) for part in parts]
-
-    def _call(self, name: str, arguments: str) -> None:
-        call_id = self._owner.answers.next_call_id()
-        call = llm.FunctionCall(call_id=call_id, name=name, arguments=arguments)
-        self._session.remember(call)
-        self._functions.send_nowait(call)
 
     def _ended(self, request: Request, begun: float) -> None:
         cancelled = request.outcome == "running"

@@ -213,6 +213,11 @@ class ScriptedLLM(llm.LLM[Any]):
         self._calls += 1
         return f"call_{self._calls}"
 
+    def call_of(self, call: Call) -> llm.FunctionCall:
+        """A call with the next id."""
+        arguments = json.dumps(dict(call.arguments))
+        return llm.FunctionCall(call_id=self.next_call_id(), name=call.name, arguments=arguments)
+
 
 class _Stream(llm.LLMStream):
     may_call = True
@@ -229,8 +234,11 @@ class _Stream(llm.LLMStream):
             await self._say(reply)
             if reply.error is not None:
                 raise reply.error
-            for call in reply.calls:
-                self._send(tool_calls=[_tool_call(call, model.next_call_id())])
+            for call in map(model.call_of, reply.calls):
+                made = llm.FunctionToolCall(
+                    name=call.name, arguments=call.arguments, call_id=call.call_id
+                )
+                self._send(tool_calls=[made])
             request.outcome = "complete"
         finally:
             if request.outcome == "running":
@@ -250,12 +258,6 @@ class _Stream(llm.LLMStream):
             id="scripted", delta=llm.ChoiceDelta.model_validate({"role": "assistant", **delta})
         )
         self._event_ch.send_nowait(chunk)
-
-
-def _tool_call(call: Call, call_id: str) -> llm.FunctionToolCall:
-    return llm.FunctionToolCall(
-        name=call.name, arguments=json.dumps(dict(call.arguments)), call_id=call_id
-    )
 
 
 def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str, str]:

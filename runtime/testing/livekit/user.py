@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 
 import attrs
@@ -12,8 +12,9 @@ from livekit import rtc
 from livekit.agents.voice import io
 
 from turnfsm.runtime.testing.errors import KitError
+from turnfsm.runtime.testing.script import Sound
 
-__all__ = ["FRAME", "RATE", "SETTLED", "ScriptedAudioInput", "ScriptedUser", "Utterance"]
+__all__ = ["FRAME", "RATE", "SETTLED", "ScriptedAudioInput", "ScriptedUser", "Utterance", "user_of"]
 
 RATE = 16_000
 FRAME = 0.05
@@ -105,18 +106,19 @@ class ScriptedUser:
             The user, so that calls can be chained.
         """
         seconds = duration if duration is not None else 0.3 * len(text.split())
-        return self._add(Utterance(at, seconds, text, stt_delay, interims))
+        return self.makes(Utterance(at, seconds, text, stt_delay, interims))
 
     def makes_noise(self, *, at: float, duration: float) -> ScriptedUser:
         """Make a sound without words, such as a cough: the VAD takes it for speech."""
-        return self._add(Utterance(at, duration, "", None))
+        return self.makes(Utterance(at, duration, "", None))
 
     def drops_out(self, *, at: float, duration: float) -> ScriptedUser:
         """Send no audio for some seconds, not even silence, as when the network is down."""
         self.gaps.append((at, at + duration))
         return self
 
-    def _add(self, new: Utterance) -> ScriptedUser:
+    def makes(self, new: Utterance) -> ScriptedUser:
+        """Make this sound."""
         for name, seconds in (("at", new.at), ("stt_delay", new.stt_delay or 0.0)):
             if not seconds >= 0:
                 raise KitError(f"{new.text!r}: {name} is {seconds:g}; give seconds, 0 or more")
@@ -145,6 +147,17 @@ class ScriptedUser:
 
     def utterance(self, code: int) -> Utterance:
         return self.utterances[code - 1]
+
+
+def user_of(sounds: Iterable[Sound]) -> ScriptedUser:
+    """A user who makes the sounds of a scenario."""
+    user = ScriptedUser()
+    for sound in sounds:
+        if sound.says is not None:
+            user.says(sound.says, at=sound.at, duration=sound.lasts, stt_delay=sound.stt_delay)
+        else:
+            user.makes_noise(at=sound.at, duration=sound.noise or 0.0)
+    return user
 
 
 class ScriptedAudioInput(io.AudioInput):
@@ -236,6 +249,11 @@ class ScriptedAudioInput(io.AudioInput):
 def _wake(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
+
+
+def silence() -> rtc.AudioFrame:
+    """A frame without sound."""
+    return _frame(0, 0)
 
 
 def _frame(code: int, offset: int, length: int = 1) -> rtc.AudioFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from livekit import rtc
 from livekit.agents import (
     DEFAULT_API_CONNECT_OPTIONS,
     APIConnectionError,
@@ -12,7 +13,7 @@ from livekit.agents import (
     tts,
 )
 
-from .user import RATE
+from .user import FRAME, RATE
 
 __all__ = ["ScriptedTTS"]
 
@@ -75,6 +76,12 @@ class ScriptedTTS(tts.TTS[Any]):
             self._texts.append(text)
         code = self._texts.index(text) + 1
         return code.to_bytes(2, "little") * round(seconds * RATE)
+
+    def frames(self, text: str) -> list[rtc.AudioFrame]:
+        """The samples of a sentence, in frames of a microphone's length."""
+        data, size = self.pcm(text, self.duration(text)), 2 * round(RATE * FRAME)
+        parts = [data[i : i + size] for i in range(0, len(data), size)]
+        return [rtc.AudioFrame(part, RATE, 1, len(part) // 2) for part in parts]
 
 
 class _Speech(tts.ChunkedStream):
