@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,10 @@ import yaml
 
 from .scenario import Build, Contender, FailureClass, Host, Scenario, Verdict
 
-__all__ = ["read_host"]
+__all__ = ["Check", "read_host", "verdict_of"]
+
+Check = Callable[..., list[str]]
+"""Takes the outcome of a conversation, and its arguments. Returns the problems."""
 
 
 def read_host(
@@ -44,3 +47,23 @@ def read_host(
         all=tuple(scenarios),
         intro=data["intro"],
     )
+
+
+def verdict_of(written: Iterable[str | Mapping[str, Any]], known: Mapping[str, Check]) -> Verdict:
+    """The verdict that an entry is to `expect`: the problems of all its checks.
+
+    Args:
+        written: The checks: the name, or a mapping whose first key is the name, with its argument,
+            and further arguments.
+        known: The checks of the host by name.
+    """
+    checks = [_check(one, known) for one in written]
+    return lambda outcome: [problem for check in checks for problem in check(outcome)]
+
+
+def _check(written: str | Mapping[str, Any], known: Mapping[str, Check]) -> Check:
+    if isinstance(written, str):
+        return known[written]
+    (name, argument), *more = written.items()
+    check = known[name]
+    return lambda outcome: check(outcome, argument, **dict(more))

@@ -5,26 +5,24 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from livekit.agents import __version__
 
 from turnfsm.runtime.compare.scenario import Build, Contender, Verdict
-from turnfsm.runtime.compare.scenario_file import read_host
+from turnfsm.runtime.compare.scenario_file import read_host, verdict_of
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit.stock import AgentSession
 
-from .checks import check_of, problems_of
+from .checks import CHECKS
 from .conversation import conversation_of
 
 __all__ = ["HOST"]
 
 
 def _conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
-    checks = [check_of(written) for written in entry.pop("expect")]
-    return conversation_of(entry), partial(problems_of, checks)
+    return conversation_of(entry), verdict_of(entry.pop("expect"), CHECKS)
 
 
 HOST = read_host(

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from turnfsm.runtime.compare.scenario_file import Check
 from turnfsm.runtime.testing.livekit import Outcome
 
 from . import request_checks
 from .agents import held
 
-__all__ = ["check_of", "problems_of"]
-
-Check = Callable[[Outcome], list[str]]
-
-
-def check_of(written: str | Mapping[str, Any]) -> Check:
-    """A check as `scenarios.yaml` has it: its name, or a mapping whose first key is its name, with
-    its argument, and further arguments."""
-    if isinstance(written, str):
-        return CHECKS[written]
-    (name, argument), *more = written.items()
-    return lambda outcome: CHECKS[name](outcome, argument, **dict(more))
-
-
-def problems_of(checks: Iterable[Check], outcome: Outcome) -> list[str]:
-    """The problems of these checks."""
-    return [problem for check in checks for problem in check(outcome)]
+__all__ = ["CHECKS"]
 
 
 # -- what the user hears
@@ -279,7 +263,7 @@ def logs_no_error(outcome: Outcome) -> list[str]:
     return [f"at {at:.2f} s an error is logged: {text}" for at, text in outcome.errors]
 
 
-CHECKS: Mapping[str, Callable[..., list[str]]] = {
+CHECKS: Mapping[str, Check] = {
     check.__name__: check
     for check in (
         *(hears, no_silence_before, hears_times, hears_only, hears_whole, first),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,6 @@ from livekit.agents import Agent, APIConnectionError, RunContext, function_tool
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.answers import Seen, answer_to, calls_of
-from turnfsm.runtime.compare.scenario import Build
 from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
@@ -32,7 +31,7 @@ from .agents import agent_of, asked, run, waits
 __all__ = ["conversation_of"]
 
 
-def conversation_of(entry: dict[str, Any]) -> Build:
+def conversation_of(entry: dict[str, Any]) -> Callable[[type[AgentSession[Any]]], Stage]:
     """How to play an entry. Removes from it what it uses.
 
     Args:

@@ -2,105 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 from pipecat.processors.aggregators import async_tool_messages
 
+from turnfsm.runtime.compare.scenario_file import Check
 from turnfsm.runtime.testing.pipecat import Outcome, Request, ToolRun
 
-__all__ = ["check_of", "problems_of"]
+__all__ = ["CHECKS"]
 
-Check = Callable[[Outcome], list[str]]
 BEGUN = 0.35
 """Seconds for which audio may continue over a user who has just started to speak."""
 
 
-def problems_of(outcome: Outcome, checks: Iterable[Check]) -> list[str]:
-    """The problems of these checks, and of those that every conversation must pass."""
-    found = [problem for check in checks for problem in check(outcome)]
-    return found + [problem for request in outcome.requests for problem in _refused(request)]
-
-
-def check_of(written: str | Mapping[str, Any]) -> Check:
-    """A check as `scenarios.yaml` has it: its name, or a mapping whose first key is its name, with
-    its argument, and further arguments."""
-    if isinstance(written, str):
-        return PLAIN[written]
-    (name, argument), *more = written.items()
-    return CHECKS[name](argument, **dict(more))
-
-
-def hears(text: str, *, by: float | None = None) -> Check:
+def hears(outcome: Outcome, text: str, by: float | None = None) -> list[str]:
     """The user hears these words completely, once; they begin at this time at the latest."""
-
-    def check(outcome: Outcome) -> list[str]:
-        heard = outcome.saying(text)
-        if not heard:
-            begun = _beginning(outcome, text)
-            if begun:
-                return [f"{text!r} is cut off for good after {begun!r}"]
-            return [f"{text!r} is never heard"]
-        times = ", ".join(f"{h.start:.2f}" for h in heard)
-        if len(heard) > 1:
-            return [f"{text!r} is heard {len(heard)} times, at {times} s"]
-        if by is not None and heard[0].start > by:
-            return [f"{text!r} is heard at {times} s, {heard[0].start - by:.1f} s too late"]
-        return []
-
-    return check
+    heard = outcome.saying(text)
+    if not heard:
+        begun = _beginning(outcome, text)
+        if begun:
+            return [f"{text!r} is cut off for good after {begun!r}"]
+        return [f"{text!r} is never heard"]
+    times = ", ".join(f"{h.start:.2f}" for h in heard)
+    if len(heard) > 1:
+        return [f"{text!r} is heard {len(heard)} times, at {times} s"]
+    if by is not None and heard[0].start > by:
+        return [f"{text!r} is heard at {times} s, {heard[0].start - by:.1f} s too late"]
+    return []
 
 
-def hears_never(text: str) -> Check:
+def hears_never(outcome: Outcome, text: str) -> list[str]:
     """The user does not hear these words."""
-
-    def check(outcome: Outcome) -> list[str]:
-        return [f"{text!r} is heard at {h.start:.2f} s" for h in outcome.saying(text)]
-
-    return check
+    return [f"{text!r} is heard at {h.start:.2f} s" for h in outcome.saying(text)]
 
 
-def runs_once(name: str, *, effects: int = 1) -> Check:
+def runs_once(outcome: Outcome, name: str, effects: int = 1) -> list[str]:
     """The side effect of the tool happens this number of times, and no call of it is cancelled."""
-
-    def check(outcome: Outcome) -> list[str]:
-        calls = [call for call in outcome.tools if call.name == name]
-        done = [f"{call.effect:.2f}" for call in calls if call.effect is not None]
-        problems = [
-            f"{name} is cancelled at {call.end:.2f} s"
-            + (f", after its effect at {call.effect:.2f} s" if call.effect is not None else "")
-            for call in calls
-            if call.cancelled and not _at_the_end(call, outcome)
-        ]
-        if len(done) != effects:
-            when = f", at {', '.join(done)} s" if done else ""
-            problems.append(f"{name} has its effect {len(done)} times{when}")
-        return problems
-
-    return check
+    calls = [call for call in outcome.tools if call.name == name]
+    done = [f"{call.effect:.2f}" for call in calls if call.effect is not None]
+    problems = [
+        f"{name} is cancelled at {call.end:.2f} s"
+        + (f", after its effect at {call.effect:.2f} s" if call.effect is not None else "")
+        for call in calls
+        if call.cancelled and not _at_the_end(call, outcome)
+    ]
+    if len(done) != effects:
+        when = f", at {', '.join(done)} s" if done else ""
+        problems.append(f"{name} has its effect {len(done)} times{when}")
+    return problems
 
 
-def asked_at_most(times: int) -> Check:
+def asked_at_most(outcome: Outcome, times: int) -> list[str]:
     """The model is asked at most this number of times."""
-
-    def check(outcome: Outcome) -> list[str]:
-        if len(outcome.requests) <= times:
-            return []
-        at = ", ".join(f"{request.at:.2f}" for request in outcome.requests)
-        return [f"the model is asked {len(outcome.requests)} times, at {at} s"]
-
-    return check
+    if len(outcome.requests) <= times:
+        return []
+    at = ", ".join(f"{request.at:.2f}" for request in outcome.requests)
+    return [f"the model is asked {len(outcome.requests)} times, at {at} s"]
 
 
-def quiet_at_most(seconds: float) -> Check:
+def quiet_at_most(outcome: Outcome, seconds: float) -> list[str]:
     """No silence between two spans of audio is longer than this."""
-
-    def check(outcome: Outcome) -> list[str]:
-        gaps = [(one.end, two.start - one.end) for one, two in pairwise(outcome.heard)]
-        return [f"from {at:.2f} s on, {gap:.1f} s are silent" for at, gap in gaps if gap > seconds]
-
-    return check
+    gaps = [(one.end, two.start - one.end) for one, two in pairwise(outcome.heard)]
+    return [f"from {at:.2f} s on, {gap:.1f} s are silent" for at, gap in gaps if gap > seconds]
 
 
 def silent_over_the_user(outcome: Outcome) -> list[str]:
@@ -191,8 +156,12 @@ def _result(request: Request, call: ToolRun) -> bool:
     return False
 
 
+def requests_accepted(outcome: Outcome) -> list[str]:
+    """No provider would refuse a request: a call is followed by its result."""
+    return [problem for request in outcome.requests for problem in _refused(request)]
+
+
 def _refused(request: Request) -> list[str]:
-    """Why a provider would refuse the request: a call is followed by its result."""
     problems, open_ = [], dict[str, str]()
     for message in request.messages:
         if message.get("role") == "tool":
@@ -207,15 +176,10 @@ def _refused(request: Request) -> list[str]:
     return problems
 
 
-CHECKS: Mapping[str, Callable[..., Check]] = {
-    check.__name__: check for check in (hears, hears_never, runs_once, asked_at_most, quiet_at_most)
-}
-PLAIN: Mapping[str, Check] = {
+CHECKS: Mapping[str, Check] = {
     check.__name__: check
     for check in (
-        silent_over_the_user,
-        results_shown,
-        asked_between_answers,
-        keeps_what_was_heard,
+        *(hears, hears_never, runs_once, asked_at_most, quiet_at_most, silent_over_the_user),
+        *(results_shown, asked_between_answers, keeps_what_was_heard, requests_accepted),
     )
 }

@@ -19,11 +19,12 @@ from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurn
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.scenario import Build, Verdict
+from turnfsm.runtime.compare.scenario_file import verdict_of
 from turnfsm.runtime.conversation.policies import once
 from turnfsm.runtime.pipecat.governor import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Model, Stage, Tool, own_strategies
 
-from .checks import check_of, problems_of
+from .checks import CHECKS
 from .models import MODELS, slowly, with_preamble
 
 __all__ = ["conversation"]
@@ -53,9 +54,9 @@ def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
     if "flow" in entry:
         stage["flow"] = parse_flow(entry.pop("flow"))[0]
     stage |= {key: entry.pop(key) for key in ("limits", "times_words") if key in entry}
-    checks = [check_of(written) for written in entry.pop("expect")]
+    verdict = verdict_of([*entry.pop("expect"), "requests_accepted"], CHECKS)
     entry.setdefault("seconds", 30.0)
-    return partial(_build, model, stage), partial(problems_of, checks=checks)
+    return partial(_build, model, stage), verdict
 
 
 def _build(model: Model, stage: Mapping[str, Any], governor: type[TurnGovernor] | None) -> Stage:
