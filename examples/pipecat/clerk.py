@@ -9,7 +9,6 @@ import sys
 from dataclasses import dataclass, field
 
 from loguru import logger
-from offline import Caller, Loudspeaker, Model, Voice, params
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
 from pipecat.pipeline.pipeline import Pipeline
@@ -20,6 +19,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.services.llm_service import FunctionCallParams
+from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import VADUserTurnStartStrategy
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
@@ -27,8 +27,19 @@ from pipecat.workers.runner import WorkerRunner
 
 from turnfsm import Taken
 from turnfsm.pipecat import TurnGovernor
+from turnfsm.testing.pipecat import Loudspeaker, Messages, Microphone, Says, ScriptedModel, Voice
 
 TOOLS = ToolsSchema([FunctionSchema("transfer", "Transfer money.", {}, [])])
+
+
+def answer(messages: Messages) -> Says:
+    """Make a transfer when asked to, and say what the tool has given."""
+    last = messages[-1]
+    if last["role"] != "user":
+        return Says("Your fifty euros are on their way to Anna.")
+    if "transfer" in last["content"]:
+        return Says("One moment please.", (("transfer", {"amount": 50}),))
+    return Says("You are welcome.")
 
 
 @dataclass
@@ -47,8 +58,9 @@ class Clerk:
 
     def make_pipeline(self) -> Pipeline:
         """As any pipeline of Pipecat; five lines are about the governor."""
-        self.caller, self.context, model = Caller(), LLMContext(tools=TOOLS), Model()
-        output = params()
+        self.caller, self.context = Microphone(), LLMContext(tools=TOOLS)
+        model, words = ScriptedModel(answer), list[str]()
+        output = TransportParams(audio_out_enabled=True, audio_out_sample_rate=16_000)
         strategies = UserTurnStrategies(
             start=[VADUserTurnStartStrategy()], stop=[SpeechTimeoutUserTurnStopStrategy()]
         )
@@ -61,8 +73,9 @@ class Clerk:
         else:
             model.register_function("transfer", self.transfer)
         pair = LLMContextAggregatorPair(self.context, user_params=user)
-        self.loudspeaker = Loudspeaker(output)
-        parts = [self.caller, pair.user(), model, Voice(), self.loudspeaker, pair.assistant()]
+        self.loudspeaker = Loudspeaker(words, output)
+        spoken = [Voice(words), self.loudspeaker]
+        parts = [self.caller, pair.user(), model, *spoken, pair.assistant()]
         return Pipeline(governor.processors(parts) if self.governed else parts)
 
     async def take_call(self) -> None:
@@ -74,16 +87,23 @@ class Clerk:
         await runner.add_workers(worker)
         running = asyncio.ensure_future(runner.run())
         await asyncio.sleep(1.0)
-        await self.caller.says("please transfer fifty euros to Anna")
+        await self._hears("please transfer fifty euros to Anna")
         await asyncio.sleep(3.0)
-        await self.caller.coughs()
+        await self._hears()
         await asyncio.sleep(3.0)
-        await self.caller.coughs()
+        await self._hears()
         await asyncio.sleep(5.0)
-        await self.caller.says("thank you")
+        await self._hears("thank you")
         await asyncio.sleep(4.0)
         await worker.cancel()
         await running
+
+    async def _hears(self, words: str = "") -> None:
+        print(f"caller: {words or '(coughs)'}")
+        if words:
+            await self.caller.says(words, 0.3 * len(words.split()))
+        else:
+            await self.caller.makes_noise(0.4)
 
     def _note(self, verdict: object) -> None:
         if isinstance(verdict, Taken) and verdict.entered:

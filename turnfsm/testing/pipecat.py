@@ -4,7 +4,9 @@ Needs `pip install 'turnfsm[pipecat]'`. docs/testing.md has an example.
 """
 
 from turnfsm.runtime.testing.pipecat import (
+    Loudspeaker,
     Messages,
+    Microphone,
     Model,
     Outcome,
     Request,
@@ -15,13 +17,16 @@ from turnfsm.runtime.testing.pipecat import (
     Stage,
     Tool,
     ToolRun,
+    Voice,
     own_strategies,
     said,
     shows,
 )
 
 __all__ = [
+    "Loudspeaker",
     "Messages",
+    "Microphone",
     "Model",
     "Outcome",
     "Request",
@@ -32,6 +37,7 @@ __all__ = [
     "Stage",
     "Tool",
     "ToolRun",
+    "Voice",
     "own_strategies",
     "said",
     "shows",
