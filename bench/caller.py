@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import attrs
-from livekit.agents import AgentSession, function_tool
+import yaml
+from livekit.agents import AgentSession
 
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.compare.livekit.conversation import conversation_of
+from turnfsm.runtime.testing.livekit import Outcome, Stage
 
 __all__ = ["SESSIONS", "caller", "sides"]
 
@@ -40,66 +43,34 @@ def sides(rounds: int, measure: Callable[[type[AgentSession[Any]]], float]) -> d
     return {**{name: statistics.median(own) for name, own in found.items()}, "ratio": ratio}
 
 
-LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
-
-
 @attrs.frozen
 class Wait:
-    """Something that a caller waits for."""
+    """Something that a caller waits for: until the agent is heard, or until it is silent."""
 
     what: str
     seconds: float
     build: Callable[[type[AgentSession[Any]]], Stage]
-    wait: Callable[[Outcome], float | None]
+    heard_after: float | None = None
+    silent_after: float | None = None
+
+    def of(self, outcome: Outcome) -> float | None:
+        """How long it took, in seconds."""
+        if self.heard_after is not None:
+            heard = outcome.heard_after(self.heard_after)
+            return heard[0].start - self.heard_after if heard else None
+        at = self.silent_after or 0.0
+        ends = (h.end - at for h in outcome.heard if h.start < at < h.end)
+        return next(ends, None)
 
 
-def _answer(session: type[AgentSession[Any]]) -> Stage:
-    user = ScriptedUser().says("hello there", at=0.5)
-    return Stage(session, user=user, llm=ScriptedLLM({"hello": "Good morning to you."}))
+def _waits() -> Iterator[Wait]:
+    waits = yaml.safe_load(Path(__file__).with_name("caller.yaml").read_text(encoding="utf-8"))
+    for what, entry in waits.items():
+        build = conversation_of(entry)
+        yield Wait(what, build=build, **entry)
 
 
-def _interrupted(session: type[AgentSession[Any]]) -> Stage:
-    user = ScriptedUser().says("count please", at=0.5).says("no stop it", at=3.0, duration=1.5)
-    return Stage(session, user=user, llm=ScriptedLLM({"count": LONG, "stop": "As you like."}))
-
-
-def _while_a_tool_runs(session: type[AgentSession[Any]]) -> Stage:
-    @function_tool
-    async def look_up(query: str) -> str:
-        """Look something up."""
-        await asyncio.sleep(12.0)
-        return "found"
-
-    user = ScriptedUser().says("look it up", at=0.5).says("one more thing", at=4.0)
-    model = ScriptedLLM(
-        {
-            "look": Reply("", calls=Call("look_up", {"query": "it"})),
-            "one more": "Yes, what is it?",
-        }
-    )
-    return Stage(session, user=user, llm=model, tools=[look_up])
-
-
-def _first_after(at: float) -> Callable[[Outcome], float | None]:
-    def wait(outcome: Outcome) -> float | None:
-        heard = outcome.heard_after(at)
-        return heard[0].start - at if heard else None
-
-    return wait
-
-
-def _silence(outcome: Outcome) -> float | None:
-    heard = next((h for h in outcome.heard if h.start < 3.0 < h.end), None)
-    return heard.end - 3.0 if heard else None
-
-
-WAITS = (
-    Wait("end of speech to first audio", 3.5, _answer, _first_after(1.1)),
-    Wait("interruption to silence", 6.5, _interrupted, _silence),
-    Wait(
-        "interruption to next reply while a tool runs", 14.0, _while_a_tool_runs, _first_after(4.9)
-    ),
-)
+WAITS = tuple(_waits())
 
 
 def caller(virtual: int = 3, real: int = 5) -> dict[str, dict[str, dict[str, float | None]]]:
@@ -127,7 +98,7 @@ def _medians(
     waits: dict[str, list[float | None]] = {name: [] for name in SESSIONS}
     for _ in range(rounds):
         for name, session in SESSIONS.items():
-            waits[name].append(wait.wait(play(wait.build(session), wait.seconds)))
+            waits[name].append(wait.of(play(wait.build(session), wait.seconds)))
     # On a busy machine a round may miss its event, because real time has passed it.
     heard = {name: [wait for wait in own if wait is not None] for name, own in waits.items()}
     return {name: statistics.median(own) if own else None for name, own in heard.items()}

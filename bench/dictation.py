@@ -22,7 +22,7 @@ from turnfsm.testing import Outcome, ScriptedLLM, ScriptedUser, ScriptedVAD, Sta
 
 from .frame import Frame, quantile
 from .frame import table as markdown
-from .heard import SILERO_MIN_SILENCE, replay
+from .heard import SILERO_MIN_SILENCE, interims, replay
 
 __all__ = [
     "KINDS",
@@ -124,17 +124,15 @@ def _groups(texts: list[str], dice: random.Random) -> tuple[Utterance, ...]:
         words = text.split()
         each = [dice.uniform(0.25, 0.4) for _ in words]
         lag = dice.uniform(0.1, 0.3)  # from the end of a word to its interim transcript
-        interims = tuple(
-            (sum(each[: n + 1]) + lag, _shown(words[: n + 1], dice)) for n in range(len(words))
-        )
-        made.append(Utterance(at, sum(each), text, dice.uniform(0.2, 0.5), interims))
+        shown = tuple((at, _revised(so_far, dice)) for at, so_far in interims(words, each, lag))
+        made.append(Utterance(at, sum(each), text, dice.uniform(0.2, 0.5), shown))
         at += sum(each) + dice.uniform(0.7, 2.0)
     return tuple(made)
 
 
-def _shown(words: list[str], dice: random.Random) -> str:
+def _revised(so_far: str, dice: random.Random) -> str:
     """The transcript so far. Sometimes its last word is wrong, and the STT revises it later."""
-    *first, last = words
+    *first, last = so_far.split()
     return " ".join([*first, dice.choice(WORDS) if dice.random() < 0.1 else last])
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Self
 
+import attrs
 import numpy as np
 from livekit import rtc
 from livekit.agents import inference, vad
@@ -15,7 +17,7 @@ from turnfsm.runtime.demo.stt import Interims, MoonshineSTT
 from turnfsm.runtime.demo.transcribe import Transcriber
 from turnfsm.testing import ScriptedUser, ScriptedVAD, Utterance
 
-__all__ = ["SILERO_MIN_SILENCE", "Heard", "replay", "scripted_vad"]
+__all__ = ["MIN_SILENCE", "SILERO_MIN_SILENCE", "Heard", "interims", "replay", "scripted_vad"]
 
 SILERO_MIN_SILENCE = 0.55
 """Seconds of silence after which Silero reports the end of speech by default."""
@@ -86,36 +88,37 @@ class Heard:
 
     async def _utterance(self, pcm: PCM, start: float, end: float, delay: float) -> Utterance:
         begin, spoken = start - _MIN_SPEECH, end - MIN_SILENCE
-        first, interims, growing = max(0.0, start - _BEFORE), [], Interims(self._stt)
+        first, shown, growing = max(0.0, start - _BEFORE), [], Interims(self._stt)
         for at in np.arange(start, end, _FRAME / RATE):
             speech = _part(pcm, first, at)
             if growing.due(len(speech)) and (text := await growing.heard(speech, RATE)):
-                interims.append((at + delay - begin, text))
+                shown.append((at + delay - begin, text))
         text = await self._stt.hear(_part(pcm, first, end), RATE)
         lasts = max(spoken - begin, _MIN_SPEECH)
-        return Utterance(
-            max(0.0, begin), lasts, text, MIN_SILENCE if text else None, tuple(interims)
-        )
+        return Utterance(max(0.0, begin), lasts, text, MIN_SILENCE if text else None, tuple(shown))
 
 
 def _part(pcm: PCM, start: float, end: float) -> PCM:
     return pcm[int(start * RATE) : int(end * RATE)]
 
 
+def interims(words: Sequence[str], each: Sequence[float], lag: float) -> list[tuple[float, str]]:
+    """The transcript after each word, as a streaming STT gives it.
+
+    Args:
+        words: The words.
+        each: The seconds that each takes.
+        lag: Seconds from the end of a word to its transcript.
+    """
+    ends = accumulate(each)
+    return [(end + lag, " ".join(words[: n + 1])) for n, end in enumerate(ends)]
+
+
 def replay(sounds: Sequence[Utterance], user: ScriptedUser, at: float) -> ScriptedUser:
     """Let a scripted user make these sounds, from this moment on. `scripted_vad` then reports what
     the real one did."""
     for one in sounds:
-        if one.text or one.interims:
-            user.says(
-                one.text,
-                at=at + one.at,
-                duration=one.duration,
-                stt_delay=one.stt_delay,
-                interims=one.interims,
-            )
-        else:
-            user.makes_noise(at=at + one.at, duration=one.duration)
+        user.makes(attrs.evolve(one, at=at + one.at))
     return user
 
 

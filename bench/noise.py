@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import asyncio
 import wave
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
+from livekit.agents import AgentSession
 
 from turnfsm.runtime.demo.speech import PCM, RATE, resample
-from turnfsm.testing import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage, Utterance
+from turnfsm.testing import ScriptedTTS, Utterance
 
 from .frame import Frame
 from .frame import table as markdown
-from .heard import Heard, replay, scripted_vad
-from .overlap_calls import ANSWER, ASKED, SESSIONS, STORY
+from .heard import Heard, scripted_vad
+from .overlap_calls import SESSIONS, STORY, telling
 
 __all__ = ["main", "mixed", "table"]
 
@@ -73,17 +75,11 @@ def play(sounds: Sequence[Utterance]) -> dict[str, Seen]:
     return {name: _play(sounds, session) for name, session in SESSIONS.items()}
 
 
-def _play(sounds: Sequence[Utterance], session: object) -> Seen:
-    user = ScriptedUser().says(ASKED, at=0.5, interims=((0.5, "tell"), (1.0, "tell me about")))
+def _play(sounds: Sequence[Utterance], session: Callable[..., AgentSession[Any]]) -> Seen:
     count = len(STORY.split(". "))
     seconds = (_MINUTE + 2.0) / count
-    outcome = Stage(
-        session,  # type: ignore[arg-type]
-        user=replay(sounds, user, _BEGINS),
-        llm=ScriptedLLM({ASKED: STORY}, otherwise=ANSWER),
-        tts=ScriptedTTS(seconds_per_word=seconds / (len(STORY.split()) / count)),
-        vad=scripted_vad(),
-    ).run(2.5 * _MINUTE)
+    tts = ScriptedTTS(seconds_per_word=seconds / (len(STORY.split()) / count))
+    outcome = telling(session, sounds, _BEGINS, tts, scripted_vad()).run(2.5 * _MINUTE)
     story = [heard for heard in outcome.heard if heard.text and heard.text in STORY]
     gaps = [after.start - one.end for one, after in pairwise(story)]
     gaps = [gap for gap in gaps if gap > 0.01]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -28,6 +28,9 @@ from .overlap_calls import Drawn, Seen, draw, measure, spoken
 __all__ = ["FIGURES", "main", "missed", "table"]
 
 
+Value = Callable[[Sequence[Seen]], float | None]
+
+
 @attrs.frozen
 class Figure:
     """One line of the table.
@@ -40,7 +43,7 @@ class Figure:
     """
 
     name: str
-    value: Callable[[Sequence[Seen]], float | None]
+    value: Value
     goal: float | None = None
     share: bool = False
 
@@ -59,71 +62,44 @@ class Figure:
         return f"{limit}, {'met' if met else '**missed**'}"
 
 
-def _share(
-    kinds: Iterable[str], *, rare: bool | None = None
-) -> Callable[[Sequence[Seen]], float | None]:
-    wanted = set(kinds)
+def _share(*kinds: str, rare: bool | None = None) -> Value:
+    """The share that is right."""
 
     def value(seen: Sequence[Seen]) -> float | None:
-        right = [
-            one.right for one in seen if one.drawn.kind in wanted and rare in (None, one.drawn.rare)
-        ]
-        return statistics.fmean(right) if right else None
+        of = [one for one in seen if one.drawn.kind in kinds and rare in (None, one.drawn.rare)]
+        return statistics.fmean(one.right for one in of) if of else None
 
     return value
 
 
-def _quantile(
-    of: Callable[[Seen], float | None], which: Callable[[Seen], bool], share: float
-) -> Callable[[Sequence[Seen]], float | None]:
-    return lambda seen: quantile((of(one) for one in seen if which(one)), share)
-
-
-def _leaves(one: Seen) -> bool:
-    return not one.drawn.stays
-
-
-def _said_stays(one: Seen) -> bool:
-    return one.drawn.kind in ("backchannel", "tic")
-
-
-def _cough(one: Seen) -> bool:
-    return one.drawn.kind == "cough"
-
-
-def _yielded(one: Seen) -> bool:
-    return _leaves(one) and one.right
-
-
-def _silent(one: Seen) -> float | None:
-    return one.silent_after
-
-
-def _stopped(one: Seen) -> float | None:
-    return one.stopped_after
-
-
-def _goes_on(one: Seen) -> float | None:
-    return one.goes_on_after
+def _quantile(seconds: str, *kinds: str, share: float, right: bool = False) -> Value:
+    """A quantile of an attribute, of those that are `right` or of all."""
+    return lambda seen: quantile(
+        (getattr(one, seconds) for one in seen if one.drawn.kind in kinds and one.right >= right),
+        share,
+    )
 
 
 LEAVES = ("stop", "correction", "question", "request", "statement")
 FIGURES = (
-    Figure("continues through backchannels", _share(["backchannel"]), 0.95, share=True),
-    Figure("... of these: usual phrases", _share(["backchannel"], rare=False), share=True),
-    Figure("... of these: rare phrases", _share(["backchannel"], rare=True), share=True),
-    Figure("continues through tics (um, er)", _share(["tic"]), share=True),
-    Figure("continues through coughs", _share(["cough"]), share=True),
-    Figure("continues through asides to somebody else", _share(["aside"]), share=True),
-    Figure("yields to interruptions", _share(LEAVES), 0.95, share=True),
-    *(Figure(f"... of these: {kind}", _share([kind]), share=True) for kind in LEAVES),
-    Figure("yield latency, median", _quantile(_stopped, _yielded, 0.5), 0.6),
-    Figure("yield latency, p95", _quantile(_stopped, _yielded, 0.95), 0.6),
-    Figure("voice to silence, median", _quantile(_silent, _leaves, 0.5), 0.25),
-    Figure("voice to silence, p95", _quantile(_silent, _leaves, 0.95), 0.25),
-    Figure("silence after a backchannel, median", _quantile(_goes_on, _said_stays, 0.5), 0.3),
-    Figure("silence after a backchannel, p95", _quantile(_goes_on, _said_stays, 0.95), 0.3),
-    Figure("silence after a cough, median", _quantile(_goes_on, _cough, 0.5)),
+    Figure("continues through backchannels", _share("backchannel"), 0.95, share=True),
+    Figure("... of these: usual phrases", _share("backchannel", rare=False), share=True),
+    Figure("... of these: rare phrases", _share("backchannel", rare=True), share=True),
+    Figure("continues through tics (um, er)", _share("tic"), share=True),
+    Figure("continues through coughs", _share("cough"), share=True),
+    Figure("continues through asides to somebody else", _share("aside"), share=True),
+    Figure("yields to interruptions", _share(*LEAVES), 0.95, share=True),
+    *(Figure(f"... of these: {kind}", _share(kind), share=True) for kind in LEAVES),
+    *(
+        Figure(f"{name}, {which}", _quantile(seconds, *kinds, share=share, right=right), goal)
+        for name, seconds, kinds, right, goal in (
+            ("yield latency", "stopped_after", LEAVES, True, 0.6),
+            ("voice to silence", "silent_after", LEAVES, False, 0.25),
+            ("silence after a backchannel", "goes_on_after", ("backchannel", "tic"), False, 0.3),
+        )
+        for which, share in (("median", 0.5), ("p95", 0.95))
+    ),
+    Figure("silence after a cough, median", _quantile("goes_on_after", "cough", share=0.5)),
 )
 
 

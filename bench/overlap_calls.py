@@ -14,9 +14,17 @@ from livekit.agents import AgentSession
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.demo.speech import RATE, UserVoice
-from turnfsm.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage, Utterance
+from turnfsm.testing import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    ScriptedVAD,
+    Stage,
+    Utterance,
+)
 
-from .heard import SILERO_MIN_SILENCE, Heard, replay, scripted_vad
+from .heard import MIN_SILENCE, SILERO_MIN_SILENCE, Heard, interims, replay, scripted_vad
 
 __all__ = [
     "ANSWER",
@@ -29,6 +37,7 @@ __all__ = [
     "measure",
     "play",
     "spoken",
+    "telling",
 ]
 
 PHRASES = Path(__file__).with_name("overlap.yaml")
@@ -63,10 +72,9 @@ class Drawn:
         at: Seconds from the start of the conversation.
         lasts: Seconds.
         decides: Seconds from its start to the first word that is not a backchannel.
-        interims: Interim transcripts: seconds from its start, and the text so far.
-        stt_delay: Seconds from its end to the final transcript.
         story: Seconds that the agent's speech takes.
-        sounds: What a real VAD and STT have heard, from `at` on. Replaces the interim transcripts.
+        sounds: What is heard, from `at` on.
+        silence: Seconds of silence after which the VAD reports their end.
     """
 
     kind: str
@@ -76,10 +84,9 @@ class Drawn:
     at: float
     lasts: float
     decides: float
-    interims: tuple[tuple[float, str], ...]
-    stt_delay: float
     story: float
-    sounds: tuple[Utterance, ...] = ()
+    sounds: tuple[Utterance, ...]
+    silence: float = SILERO_MIN_SILENCE
 
 
 @attrs.frozen
@@ -135,7 +142,15 @@ async def spoken(drawn: Sequence[Drawn], voice: UserVoice, heard: Heard) -> list
             sounds[one.words] = tuple(await heard.sounds(pcm))
         lasts = len(pcm) / RATE
         decides = one.decides * lasts / one.lasts
-        made.append(attrs.evolve(one, lasts=lasts, decides=decides, sounds=sounds[one.words]))
+        made.append(
+            attrs.evolve(
+                one,
+                lasts=lasts,
+                decides=decides,
+                sounds=sounds[one.words],
+                silence=MIN_SILENCE,
+            )
+        )
     return made
 
 
@@ -148,15 +163,15 @@ def _one(phrases: Mapping[str, Any], dice: random.Random, *, stays: bool) -> Dra
     at, story = 2.6 + dice.uniform(0.5, 4.0), dice.uniform(9.0, 12.0)
     delay = dice.uniform(0.2, 0.5)
     if isinstance(said, float):
-        return Drawn(kind, stays, rare, "", at, said, 0.0, (), delay, story)
+        cough = Utterance(0.0, said, stt_delay=None)
+        return Drawn(kind, stays, rare, "", at, said, 0.0, story, (cough,))
     before, bar, after = said.partition("|")
     first, words = len(before.split()) if bar else 0, (before + after).split()
     each = [dice.uniform(0.2, 0.35) + 0.12 * max(0, _letters(word) - 1) for word in words]
     lag = dice.uniform(0.1, 0.3)  # from the end of a word to its interim transcript
-    ends = [sum(each[: n + 1]) for n in range(len(each))]
-    interims = tuple((end + lag, " ".join(words[: n + 1])) for n, end in enumerate(ends))
-    decides = sum(each[:first])
-    return Drawn(kind, stays, rare, " ".join(words), at, ends[-1], decides, interims, delay, story)
+    text, lasts = " ".join(words), sum(each)
+    voice = Utterance(0.0, lasts, text, delay, tuple(interims(words, each, lag)))
+    return Drawn(kind, stays, rare, text, at, lasts, sum(each[:first]), story, (voice,))
 
 
 def _letters(word: str) -> int:
@@ -168,28 +183,31 @@ def play(
     drawn: Drawn, session: Callable[..., AgentSession[Any]], *, can_pause: bool = True
 ) -> Seen:
     """Play one overlap in virtual time."""
+    tts = ScriptedTTS(durations=dict.fromkeys(_sentences(STORY), drawn.story / 4))
+    vad = scripted_vad(drawn.silence)
+    stage = telling(session, drawn.sounds, drawn.at, tts, vad, can_pause=can_pause)
+    return _seen(drawn, stage.run(30.0))
+
+
+def telling(
+    session: Callable[..., AgentSession[Any]],
+    sounds: Sequence[Utterance],
+    at: float,
+    tts: ScriptedTTS,
+    vad: ScriptedVAD,
+    *,
+    can_pause: bool = True,
+) -> Stage:
+    """The agent is asked to tell the story, and the caller makes these sounds from `at` on."""
     user = ScriptedUser().says(ASKED, at=0.5, interims=((0.5, "tell"), (1.0, "tell me about")))
-    if drawn.sounds:
-        replay(drawn.sounds, user, drawn.at)
-    elif drawn.words:
-        user.says(
-            drawn.words,
-            at=drawn.at,
-            duration=drawn.lasts,
-            stt_delay=drawn.stt_delay,
-            interims=drawn.interims,
-        )
-    else:
-        user.makes_noise(at=drawn.at, duration=drawn.lasts)
-    outcome = Stage(
+    return Stage(
         session,  # type: ignore[arg-type]
-        user=user,
+        user=replay(sounds, user, at),
         llm=ScriptedLLM({ASKED: STORY}, otherwise=ANSWER),
-        tts=ScriptedTTS(durations=dict.fromkeys(_sentences(STORY), drawn.story / 4)),
-        vad=scripted_vad() if drawn.sounds else scripted_vad(SILERO_MIN_SILENCE),
+        tts=tts,
+        vad=vad,
         can_pause=can_pause,
-    ).run(30.0)
-    return _seen(drawn, outcome)
+    )
 
 
 def _sentences(text: str) -> list[str]:

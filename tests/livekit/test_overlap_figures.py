@@ -16,8 +16,10 @@ from bench.overlap import FIGURES, missed, table
 from bench.overlap_calls import SESSIONS, Drawn, Seen, draw, play
 from turnfsm.testing import ScriptedUser, Utterance
 
-MHM = Drawn("backchannel", True, False, "mhm", 5.0, 0.4, 0.0, ((0.3, "mhm"),), 0.3, 10.0)
-STOP = attrs.evolve(MHM, kind="stop", stays=False, words="stop", interims=((0.3, "stop"),))
+SOUND = Utterance(0.0, 0.4, "mhm", 0.3, ((0.3, "mhm"),))
+MHM = Drawn("backchannel", True, False, "mhm", 5.0, 0.4, 0.0, 10.0, (SOUND,))
+SAID = attrs.evolve(SOUND, text="stop", interims=((0.3, "stop"),))
+STOP = attrs.evolve(MHM, kind="stop", stays=False, words="stop", sounds=(SAID,))
 OVERLAP, TURN = SESSIONS['flow="overlap"'], SESSIONS["TurnSession"]
 
 
