@@ -6,25 +6,18 @@ import asyncio
 from collections.abc import Callable
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from livekit import rtc
 
 from turnfsm.runtime.demo.speech import PCM, RATE
+from turnfsm.runtime.testing.heard import Heard
 
-__all__ = ["Ear", "Sounding"]
+__all__ = ["Ear"]
 
 _FRAME = 0.01  # seconds
 _LOUD = 150.0  # root mean square of a frame that is speech
 _BREATH = 0.5  # seconds of silence inside of one sound: a comma of the voice lasts 0.4 s
 _GONE = 0.5  # seconds without a frame that count as a gap
-
-
-@frozen
-class Sounding:
-    """Audio without a long pause, in conversation time."""
-
-    start: float
-    end: float
 
 
 @define
@@ -102,18 +95,18 @@ class Ear:
             track[start : start + len(pcm)] = pcm[: len(track) - start]
         return track
 
-    def sounds(self, breath: float = _BREATH) -> list[Sounding]:
+    def sounds(self, breath: float = _BREATH) -> list[Heard]:
         """The times at which it was audible."""
-        sounds: list[Sounding] = []
+        sounds: list[Heard] = []
         for run in self._runs:
             for number, pcm in enumerate(run.frames):
                 if _power(pcm) <= _LOUD:
                     continue
                 at = run.began + number * _FRAME
                 if sounds and at - sounds[-1].end < breath:
-                    sounds[-1] = Sounding(sounds[-1].start, at + _FRAME)
+                    sounds[-1] = Heard(sounds[-1].start, at + _FRAME)
                 else:
-                    sounds.append(Sounding(at, at + _FRAME))
+                    sounds.append(Heard(at, at + _FRAME))
         return [sound for sound in sounds if sound.end - sound.start > 0.05]
 
 

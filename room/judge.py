@@ -17,17 +17,17 @@ from turnfsm.runtime.demo.evidence import (
     no_errors,
     replays,
     talked_through,
+    to_the_end,
     turns_accounted,
     understood,
 )
 from turnfsm.runtime.demo.expected import EXPECTED, SILENCE, WORD_ERRORS, Expectation
-from turnfsm.runtime.demo.parts import Spoken
-from turnfsm.runtime.demo.script import CALLS, CONVERSATION
+from turnfsm.runtime.demo.script import CALLS
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.transcribe import Transcriber
 from turnfsm.runtime.demo.words import word_errors
+from turnfsm.runtime.testing.heard import Heard
 
-from .ear import Sounding
 from .hold import Held, caller_records, words_ahead
 from .person import AGENT_STATE, Person
 
@@ -60,7 +60,7 @@ async def judge(
         never_posted: Triggers that the host has no occasion for.
     """
     merged = _merged(caller, held, records)
-    results = [_to_the_end(held)]
+    results = [to_the_end([said.line.name for said in held.said], held.stopped)]
     results += [check(_visible(expectation), merged, never_posted) for expectation in EXPECTED]
     results += [_talked_through(caller, held)]
     wanted = [said.line.text for said in held.said if not said.line.ignored]
@@ -91,19 +91,10 @@ def _visible(expectation: Expectation) -> Expectation:
     return attrs.evolve(expectation, order=seen)
 
 
-def _to_the_end(held: Held) -> Result:
-    said = [said.line.name for said in held.said]
-    left = [line.name for line in CONVERSATION if line.name not in said]
-    details = held.stopped or (f"not said: {', '.join(left)}" if left else f"{len(said)} lines")
-    return Result("to_the_end", not (held.stopped or left), details)
-
-
 def _talked_through(caller: Person, held: Held) -> Result:
     """The network delays both voices."""
-    spans = [Spoken(said.start, said.end, said.line.name) for said in held.said]
-    backchannel = next((said for said in spans if said.text == "backchannel"), None)
-    heard = [Spoken(sound.start, sound.end, "") for sound in caller.ear.sounds()]
-    return talked_through(backchannel, heard, SILENCE + _NETWORK)
+    said = (Heard(s.start, s.end) for s in held.said if s.line.name == "backchannel")
+    return talked_through(next(said, None), caller.ear.sounds(), SILENCE + _NETWORK)
 
 
 def _calls(records: Sequence[Record]) -> Result:
@@ -135,7 +126,7 @@ def _state(caller: Person) -> Result:
     return Result("state_as_heard", bool(spoken) and not wrong, details)
 
 
-def _speaking(caller: Person) -> Iterator[Sounding]:
+def _speaking(caller: Person) -> Iterator[Heard]:
     began: float | None = None
     for change in caller.changes:
         if change.name != AGENT_STATE:
@@ -143,11 +134,11 @@ def _speaking(caller: Person) -> Iterator[Sounding]:
         if change.value == "speaking" and began is None:
             began = change.at
         elif change.value != "speaking" and began is not None:
-            yield Sounding(began, change.at)
+            yield Heard(began, change.at)
             began = None
 
 
-def overlaps(published: Sequence[Sounding], heard: Sequence[Sounding], slack: float) -> list[str]:
+def overlaps(published: Sequence[Heard], heard: Sequence[Heard], slack: float) -> list[str]:
     """Where state and audio differ by more than the tolerance, as sentences."""
     wrong = []
     for name, these, those in (
@@ -164,7 +155,7 @@ def overlaps(published: Sequence[Sounding], heard: Sequence[Sounding], slack: fl
     return wrong
 
 
-async def transcribed(track: PCM, sounds: Sequence[Sounding]) -> list[str]:
+async def transcribed(track: PCM, sounds: Sequence[Heard]) -> list[str]:
     """The transcript of each piece of audio."""
     transcriber = Transcriber.load()
     try:

@@ -54,7 +54,8 @@ def talk_to(
     make_loop: Callable[..., VirtualLoop] = VirtualLoop,
     **options: Any,
 ) -> tuple[User, Chat]:
-    """Talk for so many virtual seconds, then leave."""
+    """Talk for so many virtual seconds, then leave; without options: with `turn`, and no tools."""
+    options = {"tools": {}, "flow": load_flow("turn"), **options}
 
     async def play() -> tuple[User, Chat]:
         ours, theirs = socket.socketpair()
@@ -167,8 +168,6 @@ def test_a_line_interrupts_behind_the_sentence_that_is_shown() -> None:
         model=scripted(
             {"menu": Answer("We have soup. We have fish. We have cake."), "stop": Answer("Yes.")}
         ),
-        tools={},
-        flow=load_flow("turn"),
     )
     assert user.seen == [(1.2, "We have soup."), (2.1, "We have fish."), (2.7, "Yes.")]
 
@@ -182,7 +181,6 @@ def test_the_model_reads_that_a_tool_has_failed() -> None:
         4.0,
         model=scripted({"table 4 is taken": Answer("It is taken."), "book": BOOK}),
         tools={"book": book},
-        flow=load_flow("turn"),
     )
     assert [line for _, line in user.seen] == ["It is taken."]
 
@@ -202,7 +200,6 @@ def test_an_identical_call_gets_the_result_of_the_first_without_running() -> Non
         9.0,
         model=scripted({"it is booked": Answer("Done."), "book": Answer(calls=BOOK.calls * 2)}),
         tools={"book": book},
-        flow=load_flow("turn"),
     )
     assert booked == [4]
     assert [line for _, line in user.seen] == ["Done."]
@@ -226,7 +223,6 @@ def test_the_result_of_a_tool_that_completes_although_it_was_cancelled_is_told()
             {"The result of book": Answer("Done."), "wait": Answer("Yes?"), "a table": BOOK}
         ),
         tools={"book": book},
-        flow=load_flow("turn"),
     )
     assert [line for _, line in user.seen] == ["Yes?", "Done."]
 
@@ -250,7 +246,6 @@ def test_a_call_that_was_answered_and_is_cancelled_with_its_turn_is_not_told() -
             }
         ),
         tools={"book": book},
-        flow=load_flow("turn"),
         timers={"tool_limit": 3.0},
     )
     assert [line for _, line in user.seen] == ["It still runs.", "Yes?"]
@@ -272,7 +267,6 @@ def test_a_tool_that_completes_after_the_user_has_left_starts_nothing() -> None:
         4.0,
         model=scripted({"book": BOOK}),
         tools={"book": book},
-        flow=load_flow("turn"),
     )
     assert user.seen == []
 
@@ -292,7 +286,6 @@ def test_a_user_who_leaves_ends_what_runs() -> None:
         4.0,
         model=scripted({"book": BOOK}),
         tools={"book": book},
-        flow=load_flow("turn"),
     )
     assert ended == ["book"]
 
@@ -327,7 +320,6 @@ def test_a_flow_hangs_up_on_a_user_who_says_nothing() -> None:
         [(1.0, types("hello"))],
         9.0,
         model=scripted({"hello": Answer("Hello.")}),
-        tools={},
         flow=flow,
     )
     assert [line for _, line in user.seen] == ["Hello.", "Goodbye."]

@@ -14,12 +14,11 @@ from livekit.agents.voice import io
 
 from .pace import Pace
 from .speech import PCM, RATE
-from .tape import BLOCK, LATE, Tape
+from .tape import BLOCK, PacedTape
 
 __all__ = ["WavInput", "WavOutput"]
 
 _FRAME = RATE // 100  # 10 ms
-_EXACT = 1e-6  # seconds; a deadline closer than this counts as due
 
 
 WordsIn: TypeAlias = Callable[[bytes | bytearray, int], str | None]
@@ -99,7 +98,7 @@ class _Segment:
     started: bool = False
 
 
-class WavOutput(Tape, io.AudioOutput):
+class WavOutput(PacedTape, io.AudioOutput):
     """An audio output: plays 20 ms blocks at the given pace, can pause, and records what it plays.
 
     At the end of each utterance `words_in` returns the part of its text that was played. Without
@@ -108,15 +107,13 @@ class WavOutput(Tape, io.AudioOutput):
 
     def __init__(self, pace: Pace, *, rate: int, words_in: WordsIn | None = None) -> None:
         can = io.AudioOutputCapabilities(pause=True)
-        Tape.__init__(self, rate)
+        PacedTape.__init__(self, pace, rate)
         io.AudioOutput.__init__(self, label="WavOutput", capabilities=can, sample_rate=rate)
-        self._pace = pace
         self._words_in: WordsIn = words_in or (lambda _captured, _played: None)
         self._open: deque[_Segment] = deque()  # captured, their end not yet reported
         self._paused = False
         self._changed = asyncio.Event()
         self._player: asyncio.Task[None] | None = None
-        self._next_block = 0.0  # conversation time
 
     @property
     def sounding(self) -> bool:
@@ -157,21 +154,12 @@ class WavOutput(Tape, io.AudioOutput):
             await utils.aio.cancel_and_wait(self._player)
 
     async def _play(self) -> None:
-        fresh = True  # nothing is playing: the next block need not wait for the last one's end
         while True:
-            if not self._playable():
-                self._changed.clear()
-                await self._changed.wait()
-                fresh = True
-                continue
-            late = self._pace.now() - self._next_block
-            if late < -_EXACT:
-                await self._pace.sleep(-late)
-                continue  # it may have been paused or cleared in the meantime
-            if fresh or late > LATE:
-                self._next_block = self._pace.now()
-            fresh = False
-            self._step()
+            self._until = self.pace.now()  # nothing is playing
+            while self._playable():
+                await self._step()
+            self._changed.clear()
+            await self._changed.wait()
 
     def _playable(self) -> bool:
         if self._paused or not self._open:
@@ -179,7 +167,7 @@ class WavOutput(Tape, io.AudioOutput):
         head = self._open[0]
         return head.flushed or head.played < len(head.captured)
 
-    def _step(self) -> None:
+    async def _step(self) -> None:
         """Play a block, or report the end of a segment that has none left."""
         segment = self._open[0]
         size = 2 * round(self.rate * BLOCK)
@@ -187,12 +175,11 @@ class WavOutput(Tape, io.AudioOutput):
         if not block:
             self._finish(interrupted=False)
             return
-        self.record(block, self._next_block)
         segment.played += len(block)
-        self._next_block += len(block) / 2 / self.rate
         if not segment.started:
             segment.started = True
             self.on_playback_started(created_at=time.time())
+        await self.play(block)
 
     def _finish(self, *, interrupted: bool) -> None:
         segment = self._open.popleft()

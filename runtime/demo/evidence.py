@@ -10,11 +10,11 @@ from livekit.agents import llm
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Journal, replay
+from turnfsm.runtime.testing.heard import Heard
 from turnfsm.runtime.testing.livekit.requests import request_problems
 
 from .checks import Result, check
 from .expected import EXPECTED, SILENCE, WORD_ERRORS
-from .parts import Spoken
 from .script import CALLS, CONVERSATION
 from .take import Take
 from .transcript import arguments
@@ -26,6 +26,7 @@ __all__ = [
     "no_errors",
     "replays",
     "talked_through",
+    "to_the_end",
     "turns_accounted",
     "understood",
 ]
@@ -41,7 +42,8 @@ def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
     Args:
         written: The journal, read from its file.
     """
-    results = [_to_the_end(take)]
+    names = [record["data"]["line"] for record in take.notes("user_audio")]
+    results = [to_the_end(names, take.stopped, f" in {take.end:.1f} s")]
     results += [check(expected, take.records, take.never_posted) for expected in EXPECTED]
     said = [record["data"] for record in take.notes("user_audio")]
     wanted = [data["text"] for data in said if not _LINES[data["line"]].ignored]
@@ -52,7 +54,14 @@ def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
     return [*results, _replays(take, flow, written), no_errors(errors)]
 
 
-def talked_through(said: Spoken | None, heard: Sequence[Spoken], limit: float = SILENCE) -> Result:
+def to_the_end(said: Sequence[str], stopped: str, took: str = "") -> Result:
+    """All lines were said; `stopped`: why not."""
+    left = [name for name in _LINES if name not in said]
+    details = stopped or (f"not said: {', '.join(left)}" if left else f"{len(said)} lines{took}")
+    return Result("to_the_end", not (stopped or left), details)
+
+
+def talked_through(said: Heard | None, heard: Sequence[Heard], limit: float = SILENCE) -> Result:
     """Once the backchannel has ended, the agent is silent for at most `limit` seconds."""
     before = [sound for sound in heard if said is not None and sound.start < said.end]
     if said is None or not before:
@@ -108,14 +117,6 @@ def no_errors(errors: Sequence[str]) -> Result:
     return Result("no_errors", not errors, details)
 
 
-def _to_the_end(take: Take) -> Result:
-    said = [record["data"]["line"] for record in take.notes("user_audio")]
-    left = [name for name in _LINES if name not in said]
-    if take.stopped or left:
-        return Result("to_the_end", False, take.stopped or f"not said: {', '.join(left)}")
-    return Result("to_the_end", True, f"{len(said)} lines in {take.end:.1f} s")
-
-
 def _talked_through(take: Take, flow: Flow) -> Result:
     user, heard = _spans(take, "user_audio", line="backchannel"), _spans(take, "agent_audio")
     result = talked_through(user[0] if user else None, heard)
@@ -124,9 +125,9 @@ def _talked_through(take: Take, flow: Flow) -> Result:
     return Result(result.name, None, f"{result.evidence}; {flow.name} does not aim at it")
 
 
-def _spans(take: Take, kind: str, **data: str) -> list[Spoken]:
+def _spans(take: Take, kind: str, **data: str) -> list[Heard]:
     notes = [note["data"] for note in take.notes(kind)]
-    return [Spoken(n["start"], n["end"], n["text"]) for n in notes if data.items() <= n.items()]
+    return [Heard(n["start"], n["end"], n["text"]) for n in notes if data.items() <= n.items()]
 
 
 def _asked_once(take: Take) -> Result:

@@ -1,9 +1,7 @@
 """What must happen in the demo's conversation."""
 
-from collections.abc import Iterable, Mapping
-
-from attrs import field, frozen
-from attrs.converters import optional
+from attrs import frozen
+from cattrs import structure
 
 from .script import CONTENT
 
@@ -31,14 +29,6 @@ class Mark:
     new: str = ""  # the agent state that LiveKit publishes from now on
 
 
-def _mark(given: Mark | Mapping[str, str]) -> Mark:
-    return given if isinstance(given, Mark) else Mark(**given)
-
-
-def _marks(given: Iterable[Mark | Mapping[str, str]]) -> tuple[Mark, ...]:
-    return tuple(map(_mark, given))
-
-
 @frozen
 class Expectation:
     """Records that must occur in this order, and records that must not occur, within a part of the
@@ -48,9 +38,12 @@ class Expectation:
     line: str = ""  # the part begins with this line of the user; empty: at the start
     until: str = ""  # it ends before this line; empty: at the end
     # or already before the first such record
-    before: Mark | None = field(default=None, converter=optional(_mark))
-    order: tuple[Mark, ...] = field(default=(), converter=_marks)
-    never: tuple[Mark, ...] = field(default=(), converter=_marks)
+    before: Mark | None = None
+    order: tuple[Mark, ...] = ()
+    never: tuple[Mark, ...] = ()
 
 
-EXPECTED = tuple(Expectation(name, **given) for name, given in CONTENT["expected"].items())
+EXPECTED = structure(
+    [{"name": name, **given} for name, given in CONTENT["expected"].items()],
+    tuple[Expectation, ...],
+)

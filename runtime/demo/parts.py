@@ -4,41 +4,31 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-from attrs import frozen
-
 from turnfsm.runtime.livekit.stock import AgentSession
+from turnfsm.runtime.testing.heard import Heard
 
 from .llm import RuleLLM
 from .pace import Pace
 from .script import FALLBACK, RULES, Line
 from .tape import Sound
 
-__all__ = ["MIN_SILENCE", "SessionStack", "Speakers", "Spoken", "Stack", "joined"]
+__all__ = ["MIN_SILENCE", "SessionStack", "Speakers", "Stack", "joined"]
 
 MIN_SILENCE = 0.3
 """Seconds of silence after which the demo's VAD and STT report the end of speech."""
 _GAP = 0.3  # shorter silences, in seconds, are delays of the machine, not pauses
 
 
-@frozen
-class Spoken:
-    """Audio of the agent that was heard without a break, in conversation time."""
-
-    start: float
-    end: float
-    text: str
-
-
-def joined(sounds: Iterable[Sound], texts: Iterable[str]) -> list[Spoken]:
+def joined(sounds: Iterable[Sound], texts: Iterable[str]) -> list[Heard]:
     """Sounds with their texts; a short silence inside of an utterance is no break."""
-    spoken: list[Spoken] = []
+    spoken: list[Heard] = []
     utterance = -1
     for sound, text in zip(sounds, texts, strict=True):
         last = spoken[-1] if sound.segment == utterance else None
         if last is not None and (sound.at - last.end < _GAP or not last.text):
-            spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
+            spoken[-1] = Heard(last.start, sound.end, f"{last.text} {text}".strip())
         else:
-            spoken.append(Spoken(sound.at, sound.end, text))
+            spoken.append(Heard(sound.at, sound.end, text))
         utterance = sound.segment
     return spoken
 
@@ -79,7 +69,7 @@ class Stack(Protocol):
     async def say(self, line: Line) -> float:
         """Speak the line into the microphone. Returns the conversation time of its end."""
 
-    def heard(self) -> list[Spoken]:
+    def heard(self) -> list[Heard]:
         """The agent's audio that was heard so far."""
 
     def write_audio(self, path: Path) -> bool:

@@ -7,9 +7,11 @@ from typing import Any, Self
 
 from livekit.agents import inference
 
+from turnfsm.runtime.testing.heard import Heard
+
 from .audio import WavInput, WavOutput
 from .pace import Pace
-from .parts import MIN_SILENCE, SessionStack, Spoken, Stack, joined
+from .parts import MIN_SILENCE, SessionStack, Stack, joined
 from .script import SOUNDS, Line
 from .speech import UserVoice, write_conversation
 from .stt import MoonshineSTT
@@ -50,7 +52,7 @@ class SpokenStack(Stack):
     async def say(self, line: Line) -> float:
         return await self.input.say(self._user.clip(line))
 
-    def heard(self) -> list[Spoken]:
+    def heard(self) -> list[Heard]:
         return joined(self.output.heard, self._texts())
 
     def write_audio(self, path: Path) -> bool:

@@ -3,15 +3,16 @@
 import numpy as np
 from attrs import frozen
 
+from .pace import Pace
 from .speech import PCM, RATE, resample
 
-__all__ = ["BLOCK", "LATE", "Sound", "Tape"]
+__all__ = ["BLOCK", "PacedTape", "Sound"]
 
 BLOCK = 0.02
 """Seconds; a pause or a clear takes effect between two blocks."""
 
-LATE = 0.2
-"""Seconds; a larger delay is not caught up."""
+_LATE = 0.2  # seconds; a larger delay is not caught up
+_GAP = 0.1  # seconds; the output is silent if nothing was played for longer
 
 
 @frozen
@@ -34,19 +35,39 @@ class Sound:
         return self.at + len(self.pcm) / 2 / self.rate
 
 
-class Tape:
-    """Records what an output plays, utterance by utterance.
+class PacedTape:
+    """Takes as long for audio as it lasts, and records it, utterance by utterance.
 
     Args:
+        pace: The clock of the conversation.
         rate: The rate of the samples in Hz.
     """
 
-    def __init__(self, rate: int) -> None:
-        self.rate = rate
+    def __init__(self, pace: Pace, rate: int) -> None:
+        self.pace, self.rate = pace, rate
         self.heard: list[Sound] = []
         self._ended = 0  # utterances
+        self._until = 0.0  # conversation time until which audio is played
 
-    def record(self, block: bytes | bytearray, at: float) -> None:
+    @property
+    def sounding(self) -> bool:
+        """Whether audio is playing now."""
+        return bool(self.heard) and self.pace.now() < self._until + _GAP
+
+    async def play(self, audio: bytes | bytearray) -> None:
+        """Play it, after what was played before."""
+        now = self.pace.now()
+        if now - self._until > _LATE:
+            self._until = now
+        self._record(audio, self._until)
+        self._until += len(audio) / 2 / self.rate
+        await self.pace.sleep(self._until - now)
+
+    async def wait(self, audio: bytes) -> None:
+        """Take as long for it, and record nothing."""
+        await self.pace.sleep(len(audio) / 2 / self.rate)
+
+    def _record(self, block: bytes | bytearray, at: float) -> None:
         """Add samples that are played from this conversation time on."""
         last = self.heard[-1] if self.heard else None
         joined = last is not None and last.segment == self._ended

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import Any, Self
 
 from turnfsm.runtime.livekit.stock import AgentSession
+from turnfsm.runtime.testing.heard import Heard
 from turnfsm.runtime.testing.livekit import (
     ScriptedAudioInput,
     ScriptedAudioOutput,
@@ -19,7 +20,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .pace import Pace
-from .parts import MIN_SILENCE, SessionStack, Spoken, Stack
+from .parts import MIN_SILENCE, SessionStack, Stack
 from .script import SOUNDS, Line
 from .words import words
 
@@ -93,6 +94,6 @@ class TextStack(Typed, SessionStack):
         await self.pace.sleep(seconds)
         return self.pace.now()
 
-    def heard(self) -> list[Spoken]:
+    def heard(self) -> list[Heard]:
         start = asyncio.get_running_loop().time() - self.pace.now()
-        return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]
+        return [heard.since(start) for heard in self.output.heard]

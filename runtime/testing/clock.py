@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_Events = list[tuple[selectors.SelectorKey, int]]
 
 logger = logging.getLogger("turnfsm")
 
@@ -84,8 +85,7 @@ class VirtualClock:
     def patched(self) -> Iterator[VirtualClock]:
         """Make `time.time`, `monotonic` and `perf_counter` (and their `_ns`) read this clock.
 
-        The attributes of the module are replaced for the whole process and restored on exit, even
-        after an error. LiveKit's models date themselves by them, too. Code that imported the
+        They do so in the whole process, until the end of the block. Code that imported the
         functions before (`from time import time`), `datetime.now()`, and timeouts of `threading`
         keep real time.
         """
@@ -135,7 +135,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
     loop: VirtualLoop
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> _Events:
         if timeout == 0 and len(self.get_map()) == 1:
             # Only a thread may wake the loop, and its callback is in the loop's queue.
             self.loop._spin(False)
@@ -261,9 +261,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _thread_done(self, _future: asyncio.Future[Any]) -> None:
         self._threads_at_work -= 1
 
-    def _await_threads(
-        self, select: Callable[[float], list[tuple[selectors.SelectorKey, int]]]
-    ) -> list[tuple[selectors.SelectorKey, int]]:
+    def _await_threads(self, select: Callable[[float], _Events]) -> _Events:
         events = select(self._thread_timeout)
         if not events:
             raise DeadlockError(
@@ -331,12 +329,8 @@ def run(
         'done'
     """
     clock = VirtualClock()
-
-    def factory() -> VirtualLoop:
-        return make_loop(clock, limit=limit)
-
     with clock.patched():
-        runner = asyncio.Runner(loop_factory=factory)
+        runner = asyncio.Runner(loop_factory=lambda: make_loop(clock, limit=limit))
         try:
             return runner.run(main)
         finally:

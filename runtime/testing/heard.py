@@ -18,8 +18,12 @@ class Heard:
 
     start: float
     end: float
-    text: str
+    text: str = ""
     """The words whose middle was heard."""
+
+    def since(self, origin: float) -> Heard:
+        """The same, in seconds from another origin."""
+        return Heard(round(self.start - origin, 6), round(self.end - origin, 6), self.text)
 
 
 @attrs.frozen

@@ -15,11 +15,11 @@ from turnfsm.runtime.demo.expected import EXPECTED, Expectation, Mark
 from turnfsm.runtime.demo.llm import Request, RuleLLM
 from turnfsm.runtime.demo.on_livekit import hold
 from turnfsm.runtime.demo.pace import Pace
-from turnfsm.runtime.demo.parts import Spoken
 from turnfsm.runtime.demo.recorder import Recorder
 from turnfsm.runtime.demo.take import Take
 from turnfsm.runtime.demo.text import TextStack
 from turnfsm.runtime.testing.clock import run
+from turnfsm.runtime.testing.heard import Heard
 
 Record = Mapping[str, Any]
 GAP = "backchannel"
@@ -139,12 +139,12 @@ def test_a_conversation_that_stops_is_found(good: Take) -> None:
 
 def test_a_gap_after_the_backchannel_is_found(good: Take) -> None:
     """The agent continues too late, or not at all; one that did not pause talks through it, too."""
-    said = Spoken(10.0, 11.0, "")
+    said = Heard(10.0, 11.0, "")
     for later, ok in ((11.2, True), (11.5, False), (None, False)):
-        heard = [Spoken(5.0, 10.3, ""), *([Spoken(later, 15.0, "")] if later else [])]
+        heard = [Heard(5.0, 10.3, ""), *([Heard(later, 15.0, "")] if later else [])]
         assert talked_through(said, heard).ok is ok
-    assert talked_through(said, [Spoken(5.0, 15.0, "")]).ok
-    assert talked_through(None, [Spoken(5.0, 15.0, "")]).ok is False
+    assert talked_through(said, [Heard(5.0, 15.0, "")]).ok
+    assert talked_through(None, [Heard(5.0, 15.0, "")]).ok is False
     assert talked_through(said, []).ok is False
     told = next(n["data"]["end"] for n in good.notes("user_audio") if n["data"]["line"] == GAP)
     late = copy(good, lambda r: not (r.get("note") == "agent_audio" and _begins(r) > told))

@@ -14,8 +14,9 @@ from rich.console import Console
 from turnfsm.runtime.demo.llm import RuleLLM
 from turnfsm.runtime.demo.main import Settings, demo
 from turnfsm.runtime.demo.pace import Pace
-from turnfsm.runtime.demo.pipecat.parts import PacedTape, items_of
+from turnfsm.runtime.demo.pipecat.parts import items_of
 from turnfsm.runtime.demo.script import FALLBACK, RULES
+from turnfsm.runtime.demo.tape import PacedTape
 from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.pipecat import Messages
 

@@ -11,27 +11,27 @@ from typing import Any
 
 import pytest
 
-from room.ear import Sounding
 from room.hold import Held, caller_records, words_ahead
 from room.judge import overlaps
 from room.person import Text
 from room.worker import Worker
+from turnfsm.runtime.testing.heard import Heard
 
 
 class Ear:
     """Has heard these sounds."""
 
-    def __init__(self, sounds: Sequence[Sounding]) -> None:
+    def __init__(self, sounds: Sequence[Heard]) -> None:
         self._sounds = list(sounds)
 
-    def sounds(self) -> list[Sounding]:
+    def sounds(self) -> list[Heard]:
         return self._sounds
 
 
 class Caller:
     """Has heard these sounds and read these texts."""
 
-    def __init__(self, sounds: Sequence[Sounding], texts: Sequence[Text]) -> None:
+    def __init__(self, sounds: Sequence[Heard], texts: Sequence[Text]) -> None:
         self.ear, self.agent_texts, self.texts = Ear(sounds), list(texts), list(texts)
         self.changes: list[Any] = []
 
@@ -41,7 +41,7 @@ def text(*pieces: tuple[float, str]) -> Text:
 
 
 LATE = Caller(
-    [Sounding(18.05, 19.29), Sounding(23.33, 24.57), Sounding(26.07, 28.85)],
+    [Heard(18.05, 19.29), Heard(23.33, 24.57), Heard(26.07, 28.85)],
     [
         text((17.78, "Let"), (18.1, " me look for it.")),
         text((22.93, "I"), (23.1, " will know when I have found it.")),
@@ -49,7 +49,7 @@ LATE = Caller(
     ],
 )
 PAUSED = Caller(
-    [Sounding(10.0, 12.0), Sounding(15.0, 17.0)],
+    [Heard(10.0, 12.0), Heard(15.0, 17.0)],
     [
         text(
             (9.98, "I can drive"), (11.5, " forward,"), (15.05, " and I can"), (16.0, " come back.")
@@ -82,9 +82,9 @@ def test_the_delay_of_sound_is_measured_for_each() -> None:
 
 def test_the_judge_finds_where_state_and_sound_differ() -> None:
     """Within the slack both ways; what is longer is named with its time."""
-    heard = [Sounding(1.2, 3.0), Sounding(6.0, 7.0)]
-    assert overlaps([Sounding(1.0, 2.9), Sounding(5.8, 7.1)], heard, 0.3) == []
-    assert overlaps([Sounding(1.0, 3.5)], heard, 0.3) == [
+    heard = [Heard(1.2, 3.0), Heard(6.0, 7.0)]
+    assert overlaps([Heard(1.0, 2.9), Heard(5.8, 7.1)], heard, 0.3) == []
+    assert overlaps([Heard(1.0, 3.5)], heard, 0.3) == [
         "speaking, not heard at 3.30 s",
         "heard, not speaking at 6.00 s",
     ]

@@ -34,6 +34,7 @@ from turnfsm.runtime.demo.robot import Robot
 from turnfsm.runtime.demo.script import CONVERSATION
 from turnfsm.runtime.demo.stack import SpokenStack
 from turnfsm.runtime.demo.take import Take, converse
+from turnfsm.runtime.demo.tape import PacedTape
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
 from turnfsm.runtime.pipecat.calls import Handler
 from turnfsm.runtime.pipecat.governor import TurnGovernor
@@ -42,11 +43,10 @@ from .parts import (
     Ears,
     Loudspeaker,
     Microphone,
-    Model,
     Moonshine,
-    PacedTape,
     Piper,
     items_of,
+    model,
     strategies,
 )
 from .text import TypedStack
@@ -175,11 +175,11 @@ def pipeline(
     spoken: FrameProcessor,
 ) -> Pipeline:
     """The governed pipeline, between what hears the user and the output of a transport."""
-    model = Model(stack.llm)
+    llm = model(stack.llm)
     for name, tool in tools.items():
-        governor.register_function(model, name, tool)
+        governor.register_function(llm, name, tool)
     pair = LLMContextAggregatorPair(context, user_params=governor.user(stack.user()))
-    behind = [model, stack.voice(), spoken, pair.assistant()]
+    behind = [llm, stack.voice(), spoken, pair.assistant()]
     return Pipeline(governor.processors([*heard, pair.user(), *behind]))
 
 

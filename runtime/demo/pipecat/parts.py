@@ -17,10 +17,6 @@ from pipecat.frames.frames import (
     InputAudioRawFrame,
     InterimTranscriptionFrame,
     InterruptionFrame,
-    LLMContextFrame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
     OutputAudioRawFrame,
     StartFrame,
     TranscriptionFrame,
@@ -29,7 +25,6 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
-from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
 from pipecat.services.settings import STTSettings, TTSSettings
 from pipecat.services.stt_service import SegmentedSTTService
 from pipecat.services.tts_service import TTSService
@@ -45,51 +40,23 @@ from turnfsm.runtime.demo.llm import RuleLLM, call, message, output
 from turnfsm.runtime.demo.pace import Pace
 from turnfsm.runtime.demo.speech import PCM, RATE
 from turnfsm.runtime.demo.stt import Interims, MoonshineSTT
-from turnfsm.runtime.demo.tape import LATE, Tape
+from turnfsm.runtime.demo.tape import PacedTape
 from turnfsm.runtime.demo.tts import PiperTTS
-from turnfsm.runtime.testing.pipecat.parts import model_settings
+from turnfsm.runtime.testing.pipecat import Messages, Says, ScriptedModel
 
 __all__ = [
     "Ears",
     "Loudspeaker",
     "Microphone",
-    "Model",
     "Moonshine",
-    "PacedTape",
     "Piper",
     "items_of",
+    "model",
     "strategies",
 ]
 
 _CHUNK = 2 * 480  # bytes, 30 ms: each is a step of every processor, at any speed
 _BEFORE = RATE  # bytes, half a second: of the audio before the VAD has reported speech
-_GAP = 0.1  # seconds; the output is silent if nothing was played for longer
-
-
-class PacedTape(Tape):
-    """Takes as long for audio as it lasts, and records it."""
-
-    def __init__(self, pace: Pace, rate: int) -> None:
-        super().__init__(rate)
-        self._pace, self._until = pace, 0.0
-
-    @property
-    def sounding(self) -> bool:
-        """Whether audio is playing now."""
-        return bool(self.heard) and self._pace.now() < self._until + _GAP
-
-    async def play(self, audio: bytes) -> None:
-        """Play it, after what was played before."""
-        now = self._pace.now()
-        if now - self._until > LATE:
-            self._until = now
-        self.record(audio, self._until)
-        self._until += len(audio) / 2 / self.rate
-        await self._pace.sleep(self._until - now)
-
-    async def wait(self, audio: bytes) -> None:
-        """Take as long for it, and record nothing."""
-        await self._pace.sleep(len(audio) / 2 / self.rate)
 
 
 class Microphone(BaseInputTransport):
@@ -175,30 +142,16 @@ class Ears(FrameProcessor):
         await self.push_frame(frame, direction)
 
 
-class Model(LLMService):
-    """Replies by the rules of the demo."""
+def model(rules: RuleLLM) -> ScriptedModel:
+    """A service that replies by the rules of the demo."""
 
-    def __init__(self, rules: RuleLLM) -> None:
-        super().__init__(settings=model_settings(rules.model))
-        self._rules, self._calls = rules, 0
+    def answer(messages: Messages) -> Says:
+        reply, pace = rules.answer_to(items_of(messages)), rules.pace
+        calls = ((reply.tool, dict(reply.arguments)),) if reply.tool else ()
+        after = pace.wall(rules.first_token + reply.thinks)
+        return Says(reply.say, calls, after, each=pace.wall(rules.token))
 
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        await super().process_frame(frame, direction)
-        if not isinstance(frame, LLMContextFrame):
-            await self.push_frame(frame, direction)
-            return
-        reply = self._rules.answer_to(items_of(frame.context.messages))
-        await self.push_frame(LLMFullResponseStartFrame())
-        try:
-            async for token in self._rules.tokens(reply):
-                await self.push_frame(LLMTextFrame(token))
-            if reply.tool:
-                self._calls += 1
-                id, arguments = f"call_{self._calls}", dict(reply.arguments)
-                call = FunctionCallFromLLM(reply.tool, id, arguments, frame.context)
-                await self.run_function_calls([call])
-        finally:
-            await self.push_frame(LLMFullResponseEndFrame())
+    return ScriptedModel(answer)
 
 
 class Piper(TTSService):

@@ -12,13 +12,15 @@ from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.tts_service import TTSService
 
 from turnfsm.runtime.demo.pace import Pace
-from turnfsm.runtime.demo.parts import Spoken, joined
+from turnfsm.runtime.demo.parts import joined
 from turnfsm.runtime.demo.script import SOUNDS, Line
+from turnfsm.runtime.demo.tape import PacedTape
 from turnfsm.runtime.demo.text import Typed, interims_of, seconds_of
+from turnfsm.runtime.testing.heard import Heard
 from turnfsm.runtime.testing.pipecat import Microphone, ScriptedVAD, Voice
 from turnfsm.runtime.testing.pipecat.parts import RATE
 
-from .parts import PacedTape, strategies
+from .parts import strategies
 
 __all__ = ["TypedStack"]
 
@@ -72,7 +74,7 @@ class TypedStack(Typed):
         await self.pace.sleep(after)
         await self._microphone.push_frame(InterimTranscriptionFrame(text, "user", ""))
 
-    def heard(self) -> list[Spoken]:
+    def heard(self) -> list[Heard]:
         return joined(self.output.heard, self._texts())
 
     def _texts(self) -> Iterator[str]:

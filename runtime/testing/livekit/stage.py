@@ -17,7 +17,6 @@ from turnfsm.runtime.livekit.overrides import current_conversation
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
-from turnfsm.runtime.testing.heard import Heard
 
 from .duplex import ScriptedDuplex
 from .ears import ScriptedSTT, ScriptedVAD
@@ -290,19 +289,13 @@ class Stage:
         outcome.orphans = tuple(sorted(_name(task) for task in orphans))
         outcome.timers = tuple(sorted(str(timer) for timer in _timers() - before))
         origin = self._recorder._origin
-        outcome.heard = _since(origin, self.output)
-        outcome.backchannels = _since(origin, self._beside)
+        outcome.heard = [heard.since(origin) for heard in self.output.heard]
+        outcome.backchannels = [heard.since(origin) for heard in self._beside.heard]
         for heard in outcome.heard:
             self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
         for heard in outcome.backchannels:
             self._recorder.add("beside", f"{heard.text!r} until {heard.end:.3f}", heard.start)
         return outcome
-
-
-def _since(origin: float, output: ScriptedAudioOutput) -> list[Heard]:
-    return [
-        Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text) for h in output.heard
-    ]
 
 
 def _takes_nothing(maker: Callable[[], Agent]) -> bool:

@@ -53,12 +53,14 @@ class Says:
         calls: Tool calls: name and arguments.
         after: Seconds until the first token.
         fails: The model fails at that point.
+        each: Seconds that it takes for a word.
     """
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     after: float = 0.4
     fails: bool = False
+    each: float = 0.01
 
 
 Messages = list[dict[str, Any]]
@@ -181,7 +183,7 @@ class ScriptedModel(LLMService):
                 raise RuntimeError("the provider is down")
             for word in says.text.split():
                 await self.push_frame(f.LLMTextFrame(f"{word} "))
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(says.each)
             if says.calls:
                 await self.run_function_calls([self._call(*c, frame) for c in says.calls])
         except RuntimeError as error:

@@ -8,7 +8,7 @@ are scripted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import attrs
@@ -180,7 +180,7 @@ class Stage:
         run(self._play(seconds), limit=seconds + HANGS, make_loop=make_loop)
         began = self.began
         return Outcome(
-            _since(began, self.speaker.played),
+            tuple(heard.since(began) for heard in self.speaker.played),
             tuple(self.voice),
             tuple(self.asked),
             tuple(self.tools),
@@ -188,7 +188,7 @@ class Stage:
             tuple(self.errors),
             tuple(self.notes),
             self.orphans,
-            _since(began, self.speaker.beside),
+            tuple(heard.since(began) for heard in self.speaker.beside),
         )
 
     async def _play(self, seconds: float) -> None:
@@ -283,7 +283,3 @@ class Stage:
             await params.result_callback(tool.result)
 
         return handler
-
-
-def _since(began: float, heard: Iterable[Heard]) -> tuple[Heard, ...]:
-    return tuple(Heard(span.start - began, span.end - began, span.text) for span in heard)
