@@ -2,6 +2,7 @@
 `test_pipecat_compare.py`."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -36,7 +37,6 @@ from pipecat_stage import (
 from turnfsm import load_flow
 from turnfsm.host import FalseInterruption
 from turnfsm.pipecat import AgentStateChanged
-from turnfsm.runtime.compare.pipecat.models import slowly
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategies, said
 
 
@@ -114,13 +114,15 @@ def test_timed_words_that_wait_come_all_into_the_context() -> None:
 
 
 def test_a_cough_while_the_model_thinks_delays_the_answer() -> None:
-    stage = Stage(slowly(counts)).play(moments((0.0, "please count"), (2.2, COUGH)))
+    stage = Stage(partial(counts, thinks=1.5)).play(moments((0.0, "please count"), (2.2, COUGH)))
     assert (stage.heard, len(stage.requests)) == (COUNT, 1)
     assert stage.when("One") < 5.0
 
 
 def test_words_while_the_model_thinks_are_answered_with_what_was_said_before() -> None:
-    stage = Stage(slowly(counts)).play(moments((0.0, "please count"), (2.15, "no wait")))
+    stage = Stage(partial(counts, thinks=1.5)).play(
+        moments((0.0, "please count"), (2.15, "no wait"))
+    )
     assert stage.heard == "You said no wait."
     assert brief(stage.requests[-1]) == ["user: please count", "user: no wait"]
     assert stage.user_turns == {"superseded": 1, "replied": 1}

@@ -25,7 +25,7 @@ from turnfsm.runtime.pipecat.governor import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Model, Stage, Tool, own_strategies
 
 from .checks import CHECKS
-from .models import MODELS, slowly, with_preamble
+from .models import model
 
 __all__ = ["conversation"]
 
@@ -38,11 +38,8 @@ def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
             sounds of the `user`, and what else the application and the pipeline `do`; the `tools`;
             the checks that are to `expect`.
     """
-    model: Model = MODELS[entry.pop("model")]
-    if (preamble := entry.pop("preamble", None)) is not None:
-        model = with_preamble(model, preamble)
-    if (seconds := entry.pop("thinks", None)) is not None:
-        model = slowly(model, seconds)
+    how = {key: entry.pop(key) for key in ("preamble", "thinks") if key in entry}
+    answers = partial(model, entry.pop("model"), **how)
     moments = sorted((*entry.pop("user", ()), *entry.pop("do", ())), key=itemgetter("at"))
     stage: dict[str, Any] = {
         "script": partial(_script, moments),
@@ -56,7 +53,7 @@ def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
     stage |= {key: entry.pop(key) for key in ("limits", "times_words") if key in entry}
     verdict = verdict_of([*entry.pop("expect"), "requests_accepted"], CHECKS)
     entry.setdefault("seconds", 30.0)
-    return partial(_build, model, stage), verdict
+    return partial(_build, answers, stage), verdict
 
 
 def _build(model: Model, stage: Mapping[str, Any], governor: type[TurnGovernor] | None) -> Stage:

@@ -6,20 +6,27 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-import attrs
 import yaml
 
 from turnfsm.runtime.compare.answers import Rules, Seen, answer_to, calls_of
 from turnfsm.runtime.testing.pipecat import Messages, Model, Says, said
 
-__all__ = ["MODELS", "slowly", "with_preamble"]
+__all__ = ["MODELS", "model"]
 
 RULES: Mapping[str, Rules] = yaml.safe_load(
     Path(__file__).with_name("models.yaml").read_text(encoding="utf-8")
 )["models"]
 
 
-def _model(name: str, messages: Messages) -> Says:
+def model(name: str, messages: Messages, *, preamble: str = "", thinks: float = 0.4) -> Says:
+    """The answer of a model.
+
+    Args:
+        name: The name of its rules.
+        messages: The request.
+        preamble: What it says before it calls a tool, instead of what the rules say.
+        thinks: Seconds until its first token.
+    """
     texts = [(str(message.get("role")), str(message.get("content"))) for message in messages]
     by, last = texts[-1]
     seen = Seen(
@@ -32,23 +39,10 @@ def _model(name: str, messages: Messages) -> Says:
         called=any(message.get("tool_calls") for message in messages),
     )
     answer = answer_to(seen, RULES[name], RULES)
-    return Says(answer["text"], tuple(calls_of(answer)), fails=answer.get("fails", False))
+    calls = tuple(calls_of(answer))
+    text = preamble if preamble and calls else answer["text"]
+    return Says(text, calls, after=thinks, fails=answer.get("fails", False))
 
 
-MODELS: Mapping[str, Model] = {name: partial(_model, name) for name in RULES}
+MODELS: Mapping[str, Model] = {name: partial(model, name) for name in RULES}
 """By name."""
-
-
-def with_preamble(model: Model, preamble: str) -> Model:
-    """The same model, and it says something before it calls a tool."""
-
-    def speaks_first(messages: Messages) -> Says:
-        says = model(messages)
-        return Says(preamble, says.calls) if says.calls else says
-
-    return speaks_first
-
-
-def slowly(model: Model, seconds: float = 1.5) -> Model:
-    """The same model, after a number of seconds."""
-    return lambda messages: attrs.evolve(model(messages), after=seconds)
