@@ -134,7 +134,7 @@ def _asked_once(take: Take) -> Result:
     """What the user says while a tool runs is sent to the model when the turn is committed, not
     before."""
     said = words(_LINES["interjection"].text)
-    requests = take.model.requests if take.model else []
+    requests = take.model.asked if take.model else []
     asked = [request.at for request in requests if words(request.about) == said]
     commits = [r["t"] for r in take.committed if words(r["data"].get("text", "")) == said]
     when = ", ".join(f"{at:.2f} s" for at in asked) or "never"

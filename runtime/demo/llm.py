@@ -1,18 +1,14 @@
 """A deterministic language model that follows rules, as an `llm.LLM`."""
 
-import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from attrs import field, frozen
 from livekit.agents import llm, utils
-from livekit.agents.types import (
-    DEFAULT_API_CONNECT_OPTIONS,
-    NOT_GIVEN,
-    APIConnectOptions,
-    NotGivenOr,
-)
+
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM
+from turnfsm.runtime.testing.livekit import Request as ScriptedRequest
 
 from .pace import Pace
 from .words import words
@@ -56,7 +52,7 @@ class Request:
     reply: str  # the text, and the name of the tool in brackets
 
 
-class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
+class RuleLLM(ScriptedLLM):
     """A model that replies by rules: to the last user message, or to the last tool results.
 
     It has no memory and no side effects, so a speculative request does no harm.
@@ -82,13 +78,13 @@ class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
         first_token: float = 0.15,
         token: float = 0.02,
     ) -> None:
-        super().__init__()
+        super().__init__(otherwise=self._reply, believes=False)
         self._rules = tuple(rules)
         self._fallback = Rule(heard="", say=fallback)
         self.pace = pace
         self.first_token = first_token
         self.token = token
-        self.requests: list[Request] = []
+        self.asked: list[Request] = []
 
     @property
     def model(self) -> str:
@@ -98,32 +94,23 @@ class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
     def provider(self) -> str:
         return "turnfsm"
 
-    def chat(
-        self,
-        *,
-        chat_ctx: llm.ChatContext,
-        tools: list[llm.Tool] | None = None,
-        conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS,
-        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
-        tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
-        extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
-    ) -> llm.LLMStream:
-        reply = self.answer_to(chat_ctx.items)
-        return _ScriptedStream(self, chat_ctx, tools or [], conn_options, reply)
+    def next_call_id(self) -> str:
+        """An id that no other model gives, such as that of the worker before."""
+        return utils.shortuuid("call_")
 
     def answer_to(self, items: Sequence[llm.ChatItem]) -> Rule:
-        """The rule for a request, which is added to `requests`."""
+        """The rule for a request, which is added to `asked`."""
         about, reply = self._decide(items)
         shown = f"{reply.say} [{reply.tool}]".strip() if reply.tool else reply.say
-        self.requests.append(Request(self.pace.now(), about, shown))
+        self.asked.append(Request(self.pace.now(), about, shown))
         return reply
 
-    async def tokens(self, reply: Rule) -> AsyncIterator[str]:
-        """The words that a rule says, with their spaces, each when the model has generated it."""
-        await self.pace.sleep(self.first_token + reply.thinks)
-        for token in re.findall(r"\S+\s*", reply.say):
-            yield token
-            await self.pace.sleep(self.token)
+    def _reply(self, request: ScriptedRequest) -> Reply:
+        rule = self.answer_to(request.chat_ctx.items)
+        calls = Call(rule.tool, rule.arguments) if rule.tool else ()
+        ttft = self.pace.wall(self.first_token + rule.thinks)
+        duration = self.pace.wall(self.token * max(0, len(rule.say.split()) - 1))
+        return Reply(rule.say, calls, ttft=ttft, duration=duration)
 
     def _decide(self, items: Sequence[llm.ChatItem]) -> tuple[str, Rule]:
         results: list[llm.FunctionCallOutput] = []
@@ -164,34 +151,3 @@ def call(id: str, name: str, arguments: str) -> llm.ChatItem:
 def output(id: str, name: str, text: str) -> llm.ChatItem:
     """The result of a call."""
     return llm.FunctionCallOutput(call_id=id, name=name, output=text, is_error=False)
-
-
-class _ScriptedStream(llm.LLMStream):
-    def __init__(
-        self,
-        model: RuleLLM,
-        chat_ctx: llm.ChatContext,
-        tools: list[llm.Tool],
-        conn_options: APIConnectOptions,
-        reply: Rule,
-    ) -> None:
-        super().__init__(model, chat_ctx=chat_ctx, tools=tools, conn_options=conn_options)
-        self._id = utils.shortuuid("reply_")
-        self._model = model
-        self._reply = reply
-
-    async def _run(self) -> None:
-        async for token in self._model.tokens(self._reply):
-            self._send(llm.ChoiceDelta(role="assistant", content=token))
-        if self._reply.tool:
-            self._send(llm.ChoiceDelta(role="assistant", tool_calls=[self._call()]))
-
-    def _call(self) -> llm.FunctionToolCall:
-        return llm.FunctionToolCall(
-            name=self._reply.tool,
-            arguments=json.dumps(dict(self._reply.arguments)),
-            call_id=utils.shortuuid("call_"),
-        )
-
-    def _send(self, delta: llm.ChoiceDelta) -> None:
-        self._event_ch.send_nowait(llm.ChatChunk(id=self._id, delta=delta))

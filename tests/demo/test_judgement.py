@@ -160,7 +160,7 @@ def test_misrecognised_words_are_found(good: Take) -> None:
 def test_a_request_during_the_tool_is_found(good: Take) -> None:
     """The interjection reaches the model while the tool runs."""
     model = RuleLLM([], fallback="", pace=Pace())
-    model.requests = [Request(13.65, "Is it heavy?", "")]
+    model.asked = [Request(13.65, "Is it heavy?", "")]
     assert failed(copy(good, model=model)) == {"model_asked_once"}
 
 

@@ -99,7 +99,7 @@ def test_thinking_takes_conversation_time() -> None:
         await ask(model, user("come back"))
         took = model.pace.now()
         await ask(model, user("stop"))
-        return took, [request.at for request in model.requests]
+        return took, [request.at for request in model.asked]
 
     took, at = run(main())
     assert round(took, 3) == 2.15
