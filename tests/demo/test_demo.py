@@ -106,7 +106,7 @@ def test_flow_without_the_guard_fails(tmp_path: Path) -> None:
         "model_asked_once",
         "pending_result_heard",
     }
-    assert "must not be: 13.65 s preemptive_generation taken in tool_running" in printed
+    assert "must not be: 13.60 s preemptive_generation taken in tool_running" in printed
 
 
 def test_next_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
