@@ -84,7 +84,7 @@ def test_sounds_are_replayed_as_the_vad_and_the_stt_have_reported_them() -> None
         (4.5, "", ()),
         (6.0, "hello there", ((0.4, "hello"),)),
     ]
-    assert scripted_vad().min_silence == 0.55
+    assert scripted_vad().min_silence == 0.3
 
 
 def test_a_minute_of_noise_has_the_ratio_to_speech_that_was_asked_for() -> None:
