@@ -31,7 +31,8 @@ def check_button(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 
 def add_button(parts: Parts) -> None:
-    """A press interrupts the agent and opens the microphone; a release commits the turn."""
+    """A press interrupts the agent and opens the microphone; a release commits the turn. While the
+    button is held, no reply is requested. The silence of the user counts from its end."""
     if (button := parts.file.button) is None:
         return
     if parts.file.turn_detection is None:
@@ -40,3 +41,12 @@ def add_button(parts: Parts) -> None:
     for (name, means), method in zip(_EVENTS.items(), methods, strict=True):
         parts.add("events", name, Trigger(is_=means, rpc=method), _SECTION)
     parts.declare("button", _SECTION)
+    for name in parts.file.states:
+        if asks := parts.rows(name).get("reply"):
+            later = (attrs.evolve(row, unless=(*row.unless, "button_held")) for row in asks)
+            parts.trigger(name, "reply", tuple(later), _SECTION)
+    ended = parts.rows("listening").get("user_stopped_speaking", ())
+    silences = next((row.restarts for row in ended if not (row.conditions or row.unless)), ())
+    for trigger in ("button_released", "button_cancelled"):
+        rows = (attrs.evolve(row, restarts=silences) for row in parts.rows("listening")[trigger])
+        parts.trigger("listening", trigger, tuple(rows), _SECTION)

@@ -29,8 +29,6 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the questions, besides those of their expansions."""
     if file.tools.confirm and "agreed" in file.phrases:
         yield problem(source, ("phrases", "agreed"), "contradiction.agreed")
-    if file.tools.confirm and "tool_running" not in file.states:
-        yield problem(source, _SECTION, "unknown-state.of_confirm")
     for tool, question in file.tools.confirm.items():
         path: Path = (*_SECTION, tool)
         for index, text in enumerate(question.say):

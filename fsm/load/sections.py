@@ -7,6 +7,7 @@ form. The file's own declarations come first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 
 import attrs
 
@@ -60,7 +61,8 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "not_heard": ("listening", add_not_heard),
     "silence": ("listening", add_silence),  # counts from what the others say
     "hold": ("listening", add_hold),
-    "button": ("listening", add_button),
+    "tools.confirm": ("tool_running", add_confirm),
+    "button": ("listening", add_button),  # in each state, also those of the others
 }
 """Each section, with the state that it needs and the function that expands it."""
 
@@ -68,9 +70,9 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
 def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the sections, besides those of their expansions."""
     for section, (state, _) in _SECTIONS.items():
-        if getattr(file, section) and state not in file.states:
-            named = {"section": section, "state": state}
-            yield problem(source, (section,), "unknown-state.of_section", **named)
+        *_, name = path = tuple(section.split("."))
+        if attrgetter(section)(file) and state not in file.states:
+            yield problem(source, path, "unknown-state.of_section", section=name, state=state)
     for index, reprompt in enumerate(file.silence[:-1]):
         if reprompt.hang_up:
             where = (*Parts(file, source).place("silence", index), "hang_up")
@@ -100,8 +102,6 @@ def with_sections(file: FlowFile, source: Source) -> Parts:
     parts = Parts(file, source)
     add_pace(parts)
     for section, (state, add) in _SECTIONS.items():
-        if getattr(file, section) and state in file.states:
+        if attrgetter(section)(file) and state in file.states:
             add(parts)
-    if file.tools.confirm and "tool_running" in file.states:
-        add_confirm(parts)
     return parts

@@ -120,6 +120,11 @@ class Utterance:
         """The user speaks, or has spoken and the transcript may still arrive."""
         return self._runtime.state in ("speaking", "speaking_on", "awaiting", "expecting")
 
+    @property
+    def transcribed(self) -> bool:
+        """The user is silent, and the transcript of all that was heard of them has come."""
+        return self._runtime.state == "settled" and bool(self._runtime.ask("turn_transcribed"))
+
     # -- inside
 
     def _follow_timers(self) -> None:

@@ -27,8 +27,10 @@ class Button(AgentSession[Userdata_T]):
 
     @turn_action
     def open_microphone(self, event: Event) -> None:
-        """Hear the user who has pressed the button, from now on."""
-        self.clear_user_turn()
+        """Hear the user who has pressed the button, from now on. A closed microphone has heard
+        nothing but a turn that was released, whose transcript may still come."""
+        if self.input.audio_enabled:
+            self.clear_user_turn()
         if (caller := event.data.get("caller")) is not None:
             self.room_io.set_participant(caller)
         self.input.set_audio_enabled(True)

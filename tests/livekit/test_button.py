@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from flow_text import parsed
 from livekit import rtc
+from livekit.agents import function_tool
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.livekit.remote import REFUSED, RemoteTriggers
 from turnfsm.runtime.testing.livekit import (
+    Call,
     Outcome,
+    Reply,
     ScriptedLLM,
     ScriptedTTS,
     ScriptedUser,
@@ -88,6 +91,60 @@ def test_a_turn_that_is_taken_back_is_not_answered() -> None:
     outcome = play({7.2: "button_pressed", 9.5: "button_cancelled"}, user)
     assert [one.text for one in outcome.heard] == [STORY], outcome.timeline()
     assert said(outcome) == []
+
+
+def test_a_turn_whose_transcript_has_come_is_answered_when_the_button_is_released() -> None:
+    """LiveKit would wait two more seconds for a transcript."""
+    user = ScriptedUser().says("when is the train", at=7.5)
+    outcome = play({7.2: "button_pressed", 10.5: "button_released"}, user)
+    assert outcome.heard[-1].text == ANSWER
+    assert outcome.heard[-1].start < 11.3, outcome.timeline()
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.3, 1.5], ids="transcribed after {} s".format)
+def test_a_turn_that_was_released_counts_although_the_button_is_pressed_again(delay: float) -> None:
+    user = ScriptedUser().says("when is the train", at=7.5, duration=0.9, stt_delay=delay)
+    user.says("to the coast", at=8.9, duration=0.9)
+    moves = {7.2: "button_pressed", 8.6: "button_released"}
+    outcome = play(moves | {8.8: "button_pressed", 10.2: "button_released"}, user)
+    words = " ".join(line.removeprefix("user: ") for line in said(outcome))
+    assert words == "when is the train to the coast", outcome.timeline()
+    during = [one for one in outcome.heard if 8.8 < one.start < 10.2]
+    assert during == [], outcome.timeline()
+
+
+def test_the_silence_of_the_user_begins_when_the_button_is_released() -> None:
+    flow = flow_of(more="silence: [{after: 3, say: Are you there?}]")
+    outcome = play({7.0: "button_pressed", 9.0: "button_cancelled"}, ScriptedUser(), flow)
+    asks = outcome.heard_saying("there?")
+    assert asks is not None
+    assert asks.start == pytest.approx(12.1, abs=0.1), outcome.timeline()
+
+
+@pytest.mark.parametrize("answer", ["yes please", "no thanks"])
+def test_the_button_works_while_a_call_waits_for_a_yes(answer: str) -> None:
+    flow = flow_of(more='tools: {confirm: {pay: {say: "Shall I pay?"}}}')
+    paid: list[str] = []
+
+    @function_tool
+    async def pay() -> str:
+        """Pay."""
+        paid.append("now")
+        return "paid"
+
+    user = ScriptedUser().says("pay for it", at=1.0).says(answer, at=5.0)
+    stage = Stage(
+        partial(TurnSession, flow=flow, proof="off"),
+        user=user,
+        llm=ScriptedLLM({"pay for it": Reply(calls=Call("pay"))}, otherwise="As you like."),
+        tools=[pay],
+    )
+    for at, what in {0.8: "pressed", 2.5: "released", 4.8: "pressed", 6.5: "released"}.items():
+        stage.at(at, lambda stage, what=what: stage.session.turn.post(f"button_{what}") and None)
+    outcome = stage.run(12.0)
+    assert f"user: {answer}" in said(outcome), outcome.timeline()
+    assert bool(paid) == answer.startswith("yes")
+    assert outcome.heard[-1].text == "As you like.", outcome.timeline()
 
 
 def test_a_button_needs_manual_turns() -> None:

@@ -8,8 +8,20 @@ from typing import Any
 import attrs
 import pytest
 from differential.agree import disagreements
+from differential.draw import MOVES as DRAWN
 from differential.draw import draw_script
-from differential.keys import BACK, DIGITS, FILLER, HOLD, LISTENS, NO, YES, Keys
+from differential.keys import (
+    BACK,
+    DIGITS,
+    FILLER,
+    HOLD,
+    HOLD_TOO,
+    LISTENS,
+    NO,
+    TOOL_FILLER,
+    YES,
+    Keys,
+)
 from differential.many import findings, judge, judge_all, shrink
 from differential.model import Model
 from differential.play import Played, play
@@ -238,6 +250,45 @@ def test_a_filler_counts_as_no_answer() -> None:
     assert "silence" in kinds(attrs.evolve(played, **outcome(heard=only)(played)))
 
 
+def test_a_filler_for_another_tool_is_found() -> None:
+    slow = {1: Job(3.0)}
+    script = attrs.evolve(keyed(Keys(filler_tools=("detach",)), ASKS), jobs=slow)
+    played = play(script, TurnSession)
+    assert played.outcome.heard[0].text == TOOL_FILLER
+    assert findings(played) == ()
+    other = attrs.evolve(script, jobs={1: attrs.evolve(slow[1], policy="finish")})
+    assert "unfounded" in kinds(attrs.evolve(played, script=other))
+
+
+def test_hanging_up_too_soon_or_not_at_all_is_found() -> None:
+    keys = Keys(silence=(3.0,), hang_up=True)
+    played = play(keyed(keys, attrs.evolve(ASKS, calls=(), answer=3)), TurnSession)
+    goodbye, ends = played.outcome.heard[-1], played.script.hung_up
+    assert ends == pytest.approx(goodbye.end + 1.0, abs=0.05)
+    assert findings(played) == ()
+    speaks = (*played.script.sounds, Sound(goodbye.end + 0.2, 0.6, 2))
+    too_soon = attrs.evolve(played.script, sounds=speaks)
+    assert "unfounded" in kinds(attrs.evolve(played, script=too_soon))
+    never = attrs.evolve(played.script, hung_up=None)
+    assert kinds(attrs.evolve(played, script=never)) == {"silence"}
+
+
+@pytest.mark.parametrize("button", ["turn", "push_to_talk"])
+def test_only_what_is_said_with_the_button_counts(button: Any) -> None:
+    moves = (Move(8.0, "press"), Move(9.5, "release"))
+    sounds = (attrs.evolve(ASKS, calls=()), Sound(8.2, 0.6, 2))
+    script = keyed(Keys(button=button), *sounds)
+    script = attrs.evolve(script, moves=moves, detection="manual")
+    played = play(script, TurnSession)
+    assert findings(played) == ()
+    lost = outcome(history=llm.ChatContext.empty())(played)
+    words = [
+        found.text for found in findings(attrs.evolve(played, **lost)) if found.kind == "words"
+    ]
+    assert words == ["sentence 2 is not in the history"]
+    assert findings(play(script, AgentSession)) == ()
+
+
 def test_sessions_that_differ_are_found(played: Played) -> None:
     """In an effect, or in what is said."""
     assert disagreements(played, played) == []
@@ -330,8 +381,13 @@ def test_everything_is_drawn() -> None:
     assert {script.detection for script in scripts} == ways
     assert {s.interims for script in scripts for s in script.sounds} == {"", "plain", "revised"}
     phrases = {sound.phrase for script in scripts for sound in script.sounds}
-    assert phrases == {"", *HOLD, *BACK, *YES, *NO, *DIGITS, *LISTENS}
+    assert phrases == {"", *HOLD, *HOLD_TOO, *BACK, *YES, *NO, *DIGITS, *LISTENS}
     assert {script.keys == Keys() for script in scripts if not script.switches} == {True}
+    for field in attrs.fields(Keys):
+        assert len({str(getattr(script.keys, field.name)) for script in scripts}) > 1, field.name
+    moves = {move.what for script in scripts for move in script.moves}
+    assert moves == {*DRAWN, "hand_over", "commit", "close", "press", "release", "cancel"}
+    assert "hangs_up" in {job.ends for script in scripts for job in script.jobs.values()}
     for name, values in {
         "obeys": {"always", "mostly", "never"},
         "model": {"pipeline", "realtime", "server"},

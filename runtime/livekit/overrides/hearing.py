@@ -46,6 +46,7 @@ class HearingActivity(LeavingActivity):
             recognition.__class__ = GovernedRecognition
             assert isinstance(recognition, GovernedRecognition)
             recognition.waits_for = self._waits_for
+            recognition.transcribed = self._all_transcribed
             recognition.until = self._conductor.until
             recognition.vad_failed = self._vad_failed
             recognition.segment, self.segment = self.segment or Segment(), None
@@ -191,6 +192,10 @@ class HearingActivity(LeavingActivity):
 
     def _waits_for(self, question: Question) -> bool:
         return self.has_stt and self._conductor.utterance.ask(question)
+
+    def _all_transcribed(self) -> bool:
+        heard = self.vad is not None and self.has_stt
+        return heard and self._conductor.utterance.transcribed
 
     @property
     def user_silent(self) -> bool:

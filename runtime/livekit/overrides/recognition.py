@@ -36,6 +36,7 @@ class GovernedRecognition(AudioRecognition):
     """
 
     waits_for: Callable[[Question], bool]
+    transcribed: Callable[[], bool]
     """Says whether the transcript of the last speech may still arrive."""
 
     until: Callable[[Callable[[], bool]], Awaitable[None]]
@@ -129,6 +130,8 @@ class GovernedRecognition(AudioRecognition):
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
+        if self._audio_transcript and self.transcribed():
+            how["transcript_timeout"] = 0.0
         self._commit_waits_until = _now() + how["transcript_timeout"]
         self._commit_future = super()._commit_user_turn(**how)
         return self._commit_future

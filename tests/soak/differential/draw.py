@@ -9,7 +9,7 @@ import attrs
 
 from turnfsm.fsm.pace import Pace
 
-from .keys import BACK, DIGITS, FILLED, HOLD, KEYS, LISTENS, NO, POLICIES, YES, Keys
+from .keys import BACK, DIGITS, FILLED, KEYS, LISTENS, NO, POLICIES, YES, Keys
 from .script import SWITCHES, Job, Model, Move, Obeys, Script, Sound
 
 __all__ = ["MOVES", "draw_script"]
@@ -117,6 +117,7 @@ def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[So
 
 LATER = (
     "fillers", "backchannels", "silence", "monologue", "expect", "overlap", "pace", "limits",
+    "button",
 )  # fmt: skip
 """The keys that are drawn after the others, which stay what they were before there were these."""
 
@@ -128,6 +129,7 @@ def _with_keys(draws: Random, script: Script) -> Script:
         hold=draws.choice((3.0, 8.0)) if "hold" in on else None,
         says_hold=draws.random() < 0.5,
         until=draws.random() < 0.4,
+        also=draws.random() < 0.4,
         confirm=frozenset(draws.sample(range(1, 5), 3)) if "confirm" in on else frozenset(),
         confirm_wait=draws.choice((3.0, 6.0, 15.0)),
         otherwise=draws.random() < 0.5,
@@ -139,12 +141,17 @@ def _with_keys(draws: Random, script: Script) -> Script:
     if draws.random() < 0.15:  # last, so that the other draws are what they were
         on |= {"fillers"}
         states = tuple(state for state in FILLED if draws.random() < 0.6)
-        keys = attrs.evolve(keys, fillers=states or FILLED)
+        keys = attrs.evolve(keys, fillers=states or FILLED, audio=draws.random() < 0.3)
+        if draws.random() < 0.4:
+            tools = draws.sample(POLICIES, draws.randint(1, 3))
+            keys = attrs.evolve(keys, fillers=states, filler_tools=tuple(tools))
     if draws.random() < 0.15:
         on |= {"backchannels"}
         keys = attrs.evolve(keys, backchannels=draws.choice((0.1, 0.3, 1.0)))
     more = {key for key in ("silence", "monologue", "expect", "overlap", "pace", "limits")
             if draws.random() < 0.1}  # fmt: skip
+    if script.detection == "manual" and draws.random() < 0.5:
+        more.add("button")
     keys, on = _with_more(draws, more, keys), on | more
     for key, phrases in (("expect", DIGITS), ("overlap", LISTENS)):
         sounds = _with_phrases(draws, sounds, phrases) if key in more else sounds
@@ -155,7 +162,7 @@ def _with_more(draws: Random, on: Collection[str], keys: Keys) -> Keys:
     """The settings of these keys."""
     if "silence" in on:
         seconds = draws.choices((3.0, 5.0, 8.0), k=draws.randint(1, 2))
-        keys = attrs.evolve(keys, silence=tuple(seconds))
+        keys = attrs.evolve(keys, silence=tuple(seconds), hang_up=draws.random() < 0.5)
     if "monologue" in on:
         keys = attrs.evolve(keys, monologue=draws.choice((0.5, 1.0, 2.0)))
     if "expect" in on:
@@ -169,6 +176,8 @@ def _with_more(draws: Random, on: Collection[str], keys: Keys) -> Keys:
         keys = attrs.evolve(
             keys, brisk=draws.random() < 0.5, timers=timers, objection_limit=limit, later=True
         )
+    if "button" in on:
+        keys = attrs.evolve(keys, button=draws.choice(("turn", "push_to_talk")))
     return attrs.evolve(keys, overlap="overlap" in on)
 
 
@@ -188,7 +197,7 @@ def _with_phrases(
 
 def _with_replies(draws: Random, script: Script, keys: Keys) -> tuple[Sound, ...]:
     """What the user says to the sections comes between the other sounds, which are later then."""
-    left = {which: draws.sample(which, len(which)) for which in (HOLD, BACK, YES, NO)}
+    left = {which: draws.sample(which, len(which)) for which in (keys.holds, BACK, YES, NO)}
     sounds: list[Sound] = []
     before = 0.0
     for sound in script.sounds:
@@ -221,7 +230,7 @@ def _replies(
             yield asked + draws.choice((-0.4, 0.2, 0.6, 1.0, 2.5)), says(reply)
         asked = 3.0 + script.jobs[job].seconds
     if keys.hold is not None and draws.random() < 0.4:
-        yield draws.choice((0.4, 1.5, 3.0, 5.0)), says(HOLD)
+        yield draws.choice((0.4, 1.5, 3.0, 5.0)), says(keys.holds)
         if draws.random() < 0.5:
             yield draws.choice((1.5, 4.0)), says(BACK)
     if keys.not_heard and draws.random() < 0.4:
@@ -241,7 +250,10 @@ def _job(draws: Random, on: frozenset[str]) -> Job:
         draws.choice((None, None, 0.5, 2.0)),
         draws.choice(("", *DOES)) if "speaking_tools" in on else "",
         draws.choice(
-            ("returns",) * 4 + ("nothing", "raises") + ("hands_off",) * 3 * ("handoff" in on)
+            ("returns",) * 4
+            + ("nothing", "raises")
+            + ("hands_off",) * 3 * ("handoff" in on)
+            + ("hangs_up",) * ("close" in on)
         ),
         draws.choice(POLICIES) if "policies" in on else "detach",
     )
@@ -255,11 +267,36 @@ def _moves(draws: Random, script: Script) -> tuple[Move, ...]:
         moves += [Move(_grid(draws, 0.5, end + 4.0), what) for what in kinds]
     if "handoff" in script.switches and draws.random() < 0.4:
         moves.append(Move(_grid(draws, 0.5, end + 4.0), "hand_over"))
-    if script.detection == "manual":
+    if script.keys.button:
+        moves += _presses(draws, script)
+    elif script.detection == "manual":
         moves += [Move(round(s.over + 0.4, 2), "commit") for s in script.sounds if s.words]
-    if "close" in script.switches:
+    if "close" in script.switches and draws.random() < 0.7:
         moves.append(Move(_grid(draws, 2.0, end + 4.0), "close"))
     return tuple(sorted(moves, key=lambda move: move.at))
+
+
+def _presses(draws: Random, script: Script) -> Iterator[Move]:
+    """The user presses the button before a sentence, and releases it afterwards or cancels. They
+    may keep it until after the next sentence, and press it without saying anything."""
+    said = [sound for _, sound in script.sentences()]
+    pressed = over = 0.0
+    for sound, following in zip(said, (*said[1:], None), strict=True):
+        gap = sound.at - over
+        if not pressed:
+            pressed = round(sound.at - min(draws.choice((0.05, 0.2, 0.5)), gap / 2), 2)
+            yield Move(pressed, "press")
+        if following is not None and draws.random() < 0.15:
+            continue
+        gap = 5.0 if following is None else following.at - sound.over
+        over = round(sound.over + min(draws.choice((0.1, 0.4, 0.4, 1.0)), gap / 2), 2)
+        yield Move(over, draws.choice(("release",) * 9 + ("cancel",)))
+        pressed = 0.0
+        if gap > 3.0 and draws.random() < 0.15:
+            at = _grid(draws, over + 0.5, over + gap / 2)
+            yield Move(at, "press")
+            over = round(at + 0.3, 2)
+            yield Move(over, draws.choice(("release", "cancel")))
 
 
 def _grid(draws: Random, start: float, end: float) -> float:

@@ -11,7 +11,7 @@ from livekit.agents import llm
 
 from turnfsm.fsm.pace import times
 
-from .keys import BACK, GIVEN_UP, HOLD, HOLD_LIMIT, LISTENS, MONOLOGUE, YES, question
+from .keys import BACK, GIVEN_UP, HOLD_LIMIT, LISTENS, MONOLOGUE, YES, question
 from .model import Asked, Said
 from .play import APPLICATION_MOVE, Played
 from .script import Script, Sound
@@ -121,9 +121,9 @@ def holds(played: Played) -> Iterator[tuple[float, float]]:
     if script.keys.hold is None:
         return
     for _, sound in script.sentences():
-        if sound.phrase in HOLD:
+        if sound.phrase in script.keys.holds:
             ends = [s.recognised for _, s in script.sentences()
-                    if s.at > sound.at and s.phrase not in HOLD
+                    if s.at > sound.at and s.phrase not in script.keys.holds
                     and (s.phrase in BACK or not script.keys.until)]  # fmt: skip
             ends += [*typed(script), *spoken(played, HOLD_LIMIT)]
             begun = _decided(script, sound) + script.hook
@@ -257,7 +257,7 @@ def _begun(said: Said, heard: dict[str, float]) -> float | None:
 
 def may_be_lost(played: Played, sound: Sound) -> bool:
     """Its words are few, cleared, not committed in time, said over uninterruptible speech, or said
-    to somebody else while the agent waits."""
+    to somebody else while the agent waits. The next press of the button clears them, too."""
     script = played.script
     if left_out(played, sound):
         return True
@@ -265,6 +265,9 @@ def may_be_lost(played: Played, sound: Sound) -> bool:
     if too_few(played, sound) or any(
         sound.at <= at <= _committed_by(script, sound) for at in cleared
     ):
+        return True
+    by = max([sound.recognised, *commits(script, sound)]) + 0.1
+    if any(move.what == "press" and sound.at < move.at <= by for move in script.moves):
         return True
     if any(text.startswith("y") for text in _said_over(played, sound, sound.recognised)):
         return any(move.what == "say_on" for move in script.moves)
@@ -304,7 +307,7 @@ def left_out(played: Played, sound: Sound) -> bool:
     if sound.phrase in BACK:
         return False
     joined = any(sound.at < end for _, end in away) and played.script.keys.until
-    asks = [s for s in played.script.sounds if s.phrase in HOLD and played.script.keys.hold]
+    asks = [s for s in played.script.sounds if s.phrase in played.script.keys.holds]
     near = any(abs(s.at - sound.at) < JOINED for s in asks)
     return sound in asks or joined or (sound.phrase in (*YES, *LISTENS) and near)
 
@@ -325,7 +328,9 @@ def _said_over(played: Played, sound: Sound, until: float) -> list[str]:
 def commits(script: Script, sound: Sound) -> list[float]:
     """When the application commits the words of a sound: a commit waits a second for
     the first transcript that comes."""
-    made = (move.at for move in script.moves if move.what == "commit")
+    made = [move.at for move in script.moves if move.what == "commit"]
+    released = {move.at for move in script.moves if move.what == "release"}
+    made += [end for start, end in script.pressed() if start <= sound.at < end and end in released]
     finals = [s.recognised for _, s in script.sentences() if s.recognised < sound.recognised]
     return [at for at in made if sound.over <= at and sound.recognised < at + 0.9
             and not any(at < final for final in finals)]  # fmt: skip

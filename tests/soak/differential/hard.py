@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from turnfsm.fsm.pace import times
 from turnfsm.runtime.testing.livekit.user import FRAME
 
 from .facts import (
@@ -22,11 +23,13 @@ from .facts import (
     refused,
     spoken,
     stops,
+    typed,
     user_words,
     with_results,
 )
-from .keys import HOLD, HOLD_LIMIT, NO_AUDIO, NOT_HEARD, REPROMPTS, YES
-from .play import Played
+from .keys import HOLD_LIMIT, NO_AUDIO, NOT_HEARD, REPROMPTS, TOOL_FILLER, YES
+from .play import BUTTON, Played
+from .tools import Run
 
 __all__ = ["hard_findings"]
 
@@ -115,17 +118,47 @@ def _unfounded(played: Played) -> Iterator[str]:
         for at in spoken(played, say.split()[0]):  # a sound is known with its first frame
             since = at - after + 0.1
             said = [(h.start, h.end) for h in played.outcome.heard if h.start < at]
-            said += [(s.at + FRAME, s.over) for _, s in played.script.sentences()]
+            said += _user_speaks(played)
             if any(start < at and end > since for start, end in said):
                 yield f"at {at:.2f} s the agent asks a user who is not silent"
     for at in spoken(played, HOLD_LIMIT):
-        if not any(s.phrase in HOLD and s.over < at for s in sounds):
+        if not any(s.phrase in played.script.keys.holds and s.over < at for s in sounds):
             yield f"at {at:.2f} s the agent ends a hold that nobody has asked for"
+    for at in spoken(played, TOOL_FILLER.split()[0]):
+        if not any(_waits_for(played, run, at) for run in played.runs):
+            yield f"at {at:.2f} s the agent says a filler for a tool that does not run"
+    yield from _hang_ups(played)
     for one in played.outcome.backchannels:
         if not any(s.over + 0.04 < one.start < s.over + 0.35 for s in sounds):
             yield f"at {one.start:.2f} s the agent says a backchannel, and the user does not pause"
         if any(h.start < one.end - 0.02 and one.start < h.end for h in played.outcome.heard):
             yield f"at {one.start:.2f} s the agent says a backchannel over its own speech"
+
+
+def _user_speaks(played: Played) -> list[tuple[float, float]]:
+    script = played.script
+    if script.keys.button:
+        return [*script.pressed()]
+    return [(s.at + FRAME, s.over) for _, s in script.sentences()]
+
+
+def _waits_for(played: Played, run: Run, at: float) -> bool:
+    job = played.script.jobs[run.job]
+    over = played.script.seconds if run.end is None else run.end
+    return job.policy in played.script.keys.filler_tools and run.start < at < over + 0.1
+
+
+def _hang_ups(played: Played) -> Iterator[str]:
+    """Only a tool and the flow hang up, and the flow only if the user has said nothing since the
+    goodbye."""
+    script, at = played.script, played.script.hung_up
+    if at is None or any(note == "hangs up" for _, note in played.outcome.notes):
+        return
+    since = at - times(script.keys.pace, 1.0)
+    said = [(h.start, h.end) for h in played.outcome.heard]
+    said += [*_user_speaks(played), *((line, line) for line in typed(script))]
+    if any(start < at - 0.1 and end > since + 0.05 for start, end in said):
+        yield f"at {at:.2f} s the agent hangs up on a user who is not silent"
 
 
 def _agreed(played: Played, one: Question) -> bool:
@@ -136,7 +169,7 @@ def _agreed(played: Played, one: Question) -> bool:
         return False
     yes, more = later[0], later[1:]
     over = yes.recognised + 3.0 + script.hook
-    moved = [m.at for m in script.moves if m.what != "commit"]
+    moved = [m.at for m in script.moves if m.what not in ("commit", *BUTTON)]
     moved += [*(at for span in handoffs(played) for at in span), *stops(played)]
     quiet = all(sound.at > over for sound in more)
     quiet &= not any(end <= heard.start < yes.at for heard in played.outcome.heard)
@@ -260,6 +293,10 @@ def _leftovers(played: Played) -> Iterator[str]:
         yield f"closing takes {outcome.closed_in:.1f} s"
     if played.state and (played.state[0] != "listening" or OPEN & {*played.state}):
         yield f"at the end the turn is {', '.join(played.state)}"
-    closes = sum(event.what.startswith("close: ") for event in outcome.events)
-    if closes != 1:
-        yield f"there are {closes} close events"
+    closed = [event.at for event in outcome.events if event.what.startswith("close: ")]
+    if played.script.hung_up is not None and closed:
+        since = max([played.script.hung_up, *(heard.end for heard in outcome.heard)])
+        if closed[0] > since + CLOSES:
+            yield f"hanging up takes {closed[0] - since:.1f} s"
+    if len(closed) != 1:
+        yield f"there are {len(closed)} close events"

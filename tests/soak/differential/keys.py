@@ -4,8 +4,8 @@ extends `overlap`."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import attrs
 
@@ -14,8 +14,9 @@ from turnfsm.fsm.flow import OUTAGE_TIMERS, Policy
 from turnfsm.fsm.pace import Pace
 
 __all__ = [
-    "BACK", "DIGITS", "FILLED", "FILLER", "GIVEN_UP", "HOLD", "HOLD_LIMIT", "KEYS", "LISTENS",
-    "MONOLOGUE", "NO", "NOT_HEARD", "NO_AUDIO", "POLICIES", "REPROMPTS", "YES", "Keys", "question",
+    "BACK", "DIGITS", "FILLED", "FILLER", "GIVEN_UP", "HOLD", "HOLD_LIMIT", "HOLD_TOO", "KEYS",
+    "LISTENS", "MONOLOGUE", "NO", "NOT_HEARD", "NO_AUDIO", "POLICIES", "REPROMPTS", "TOOL_FILLER",
+    "YES", "Keys", "question",
 ]  # fmt: skip
 
 KEYS = {
@@ -25,18 +26,20 @@ KEYS = {
     "never_silent": "the flow has the section `never_silent`",
     "fillers": "the flow has the section `fillers`, for some of the states that it may name",
     "backchannels": "the flow has the section `backchannels`",
-    "silence": "the flow has the section `silence`, with one reprompt or two",
+    "silence": "the flow has the section `silence`, with one reprompt or two, and may hang up",
     "monologue": "the flow has the section `monologue`",
     "expect": "the agent expects two digits; the user gives them, in one part or two, or not",
     "overlap": "the flow extends `overlap`, and the user says backchannels",
     "pace": "the flow has another pace",
     "limits": "the flow has `limits: brisk`, and other limits than the default ones",
+    "button": "push to talk: the user holds a button while they speak, or takes it back",
 }
 """Switches that add a section to the flow of the `TurnSession`."""
 
 POLICIES: tuple[Policy, ...] = ("detach", "cancel", "finish", "hold")
 
 HOLD = ("hold on", "one moment", "bear with me")
+HOLD_TOO = ("stay there",)
 BACK = ("i have returned", "hello again")
 YES = ("yes please", "of course", "go ahead", "definitely")
 NO = ("nope", "not really", "no thanks")
@@ -46,8 +49,9 @@ LISTENS = ("mhm", "uh huh", "wow", "understood")
 
 REPROMPTS = ("r1 r2.", "r3 r4.")
 MONOLOGUE, NO_AUDIO = "t1", "a1"
-FILLER = "f1 f2."
+FILLER, TOOL_FILLER = "f1 f2.", "p1 p2."
 FILLED = ("listening", "thinking", "tool_running")
+SOUND = "typing.wav"
 GIVEN_UP, HOLD_LIMIT, NOT_HEARD = "g1", "l1", "h1"
 """The first words of what the agent says."""
 
@@ -58,14 +62,15 @@ class Keys:
 
     Attributes:
         hold: Seconds that the agent waits; `says_hold`: it says something when it is asked to;
-            `until`: only certain phrases end the hold.
+            `until`: only certain phrases end the hold; `also`: a further phrase begins it.
         confirm: The jobs that need a yes; `confirm_wait`: seconds until a call ends without an
             answer; `otherwise`: what the agent says then is declared.
         not_heard: The section is there.
         never_silent: Seconds without sound.
-        fillers: The states in which a filler is said.
+        fillers: The states in which a filler is said; `audio`: it is a WAV file.
+        filler_tools: The tools that have another filler.
         backchannels: Seconds of speech before one.
-        silence: Seconds before each reprompt.
+        silence: Seconds before each reprompt; `hang_up`: the last one is a goodbye.
         monologue: Seconds that the agent may be heard.
         expect: Seconds that the rest of the digits is waited for.
         overlap: The flow extends `overlap`, else `turn`.
@@ -74,19 +79,24 @@ class Keys:
         timers: Further limits, and their seconds.
         objection_limit: Seconds that a tool waits for what the user says.
         later: The tools that need a yes may be those of a later agent.
+        button: The flow that push to talk extends.
     """
 
     hold: float | None = None
     says_hold: bool = False
     until: bool = False
+    also: bool = False
     confirm: frozenset[int] = frozenset()
     confirm_wait: float = 15.0
     otherwise: bool = False
     not_heard: bool = False
     never_silent: float | None = None
     fillers: tuple[str, ...] = ()
+    audio: bool = False
+    filler_tools: tuple[Policy, ...] = ()
     backchannels: float | None = None
     silence: tuple[float, ...] = ()
+    hang_up: bool = False
     monologue: float | None = None
     expect: float | None = None
     overlap: bool = False
@@ -95,6 +105,12 @@ class Keys:
     timers: Mapping[str, float] = attrs.field(factory=dict)
     objection_limit: float | None = None
     later: bool = False
+    button: Literal["", "turn", "push_to_talk"] = ""
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """What the user says to ask the agent to wait."""
+        return (*HOLD, *HOLD_TOO * self.also) if self.hold is not None else ()
 
     @property
     def session_timers(self) -> dict[str, float]:
@@ -103,9 +119,9 @@ class Keys:
 
     def flow(self) -> Flow:
         """The flow `turn` with these sections."""
-        base = "overlap" if self.overlap else "turn"
+        base = "overlap" if self.overlap else self.button or "turn"
         text = json.dumps({"flow": "drawn", "extends": base, **self._sections(), **self._rest()})
-        flow, found = parse_flow(text)
+        flow, found = parse_flow(text, __file__)
         assert flow is not None, found
         return flow
 
@@ -116,6 +132,7 @@ class Keys:
             sections["hold"] = {"limit": self.hold, "then": f"{HOLD_LIMIT} l2."}
             sections["hold"] |= {"say": "w1 w2."} if self.says_hold else {}
             sections["hold"] |= {"until": list(BACK)} if self.until else {}
+            sections["hold"] |= {"also": list(HOLD_TOO)} if self.also else {}
         if self.confirm:
             one: dict[str, Any] = {"say": " ".join(question("{number}", "{asked}")) + "."}
             one["when"] = {"number": {"is": [str(job) for job in sorted(self.confirm)]}}
@@ -129,8 +146,8 @@ class Keys:
         if self.never_silent is not None:
             quiet = {"say": "v1 v2.", "give_up": f"{GIVEN_UP} g2."}
             sections["never_silent"] = {"after": self.never_silent, **quiet}
-        if self.fillers:
-            sections["fillers"] = {"after": 1.5, "say": FILLER, "in": [*self.fillers]}
+        if self.fillers or self.filler_tools:
+            sections["fillers"] = [*self._fillers()]
         if self.backchannels is not None:
             its = {"say": "m1 m2.", "after": self.backchannels, "pause": 0.05}
             sections["backchannels"] = {**its, "in": ["listening", "tool_running"]}
@@ -141,6 +158,7 @@ class Keys:
         if self.silence:
             prompts = zip(REPROMPTS, self.silence, strict=False)
             rest["silence"] = [{"say": say, "after": after} for say, after in prompts]
+            rest["silence"][-1]["hang_up"] = self.hang_up
         if self.monologue is not None:
             rest["monologue"] = {"after": self.monologue, "say": f"{MONOLOGUE} t2."}
         if self.expect is not None:
@@ -152,7 +170,17 @@ class Keys:
         rest["timers"] = own
         if self.confirm:
             rest["timers"]["confirm_wait"] = self.confirm_wait
+        if self.button:
+            rest["button"] = {}
         return rest
+
+    def _fillers(self) -> Iterator[dict[str, Any]]:
+        if self.fillers:
+            said = {"audio": SOUND} if self.audio else {"say": FILLER}
+            yield {"after": 1.5, "in": [*self.fillers], **said}
+        if self.filler_tools:
+            tools = [f"do_{policy}" for policy in self.filler_tools]
+            yield {"after": 1.0, "tools": tools, "say": TOOL_FILLER}
 
 
 def question(job: object, asked: object) -> tuple[str, str]:

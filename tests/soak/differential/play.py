@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 from livekit.agents import APIError, llm, tts
 
+from turnfsm.fsm.pace import times
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.clock import VirtualLoop, VirtualTimeError
 from turnfsm.runtime.testing.livekit import (
@@ -21,15 +22,18 @@ from turnfsm.runtime.testing.livekit import (
 )
 from turnfsm.runtime.testing.schedules import PermutedLoop
 
-from .keys import Keys
+from .keys import REPROMPTS, Keys
 from .model import Model, Said
 from .script import Move, Script
 from .tools import Clerk, Run, Tools
 
-__all__ = ["APPLICATION_MOVE", "Played", "play"]
+__all__ = ["APPLICATION_MOVE", "BUTTON", "Played", "play"]
 
 APPLICATION_MOVE = 10
 """The instructions of a move have its number and this; those of a tool the number of its job."""
+
+BUTTON = {"press": "button_pressed", "release": "button_released", "cancel": "button_cancelled"}
+"""The events of the flow for the moves of the user's button."""
 
 
 @attrs.frozen
@@ -115,6 +119,8 @@ def _play(script: Script, session_class: Any) -> Played:
         turn = getattr(stage.session, "turn", None)
         states.extend(() if turn is None else (turn.state, *sorted(turn.facts)))
 
+    if script.keys.button:
+        stage.at(0.0, lambda stage: stage.session.input.set_audio_enabled(False))
     for number, move in enumerate(script.moves, 1):
         stage.at(move.at, partial(_move, tools, number, move))
     if script.closes_at is None:
@@ -124,6 +130,7 @@ def _play(script: Script, session_class: Any) -> Played:
         outcome = stage.run(script.seconds, make_loop=loop)
     except (VirtualTimeError, RuntimeError, AssertionError) as error:
         return Played(script, failed=f"{type(error).__name__}: {str(error)[:200]}")
+    script = attrs.evolve(script, hung_up=hung_up(script, outcome))
     return Played(
         script,
         tuple(tools.runs),
@@ -131,8 +138,19 @@ def _play(script: Script, session_class: Any) -> Played:
         tuple(model.said),
         model.meaning,
         outcome,
-        tuple(states),
+        tuple(states) if script.closes_at is None else (),
     )
+
+
+def hung_up(script: Script, outcome: Outcome) -> float | None:
+    """When a tool or the flow has hung up."""
+    by_tool = [at for at, note in outcome.notes if note == "hangs up"]
+    closes = [e.at for e in outcome.events if e.what.startswith("close: ")]
+    if script.keys.hang_up and closes and closes[0] < script.end - 0.01:
+        last = REPROMPTS[len(script.keys.silence) - 1].split()[-1]
+        said = [h.end for h in outcome.heard if h.text.endswith(last) and h.end < closes[0]]
+        by_tool += [min(said[-1] + times(script.keys.pace, 1.0), closes[0]) for _ in said[-1:]]
+    return min(by_tool, default=None)
 
 
 def _stage(script: Script, tools: Tools, model: Model, session_class: Any) -> Stage:
@@ -160,8 +178,8 @@ def _stage(script: Script, tools: Tools, model: Model, session_class: Any) -> St
     return stage
 
 
-STOPS = ("interrupt", "force", "chat", "clear", "hand_over")
-"""Moves by which the application gives up what was to be said."""
+STOPS = ("interrupt", "force", "chat", "clear", "cancel", "hand_over")
+"""Moves by which the application, or the user with the button, gives up what was to be said."""
 
 
 async def _move(tools: Tools, number: int, move: Move, stage: Stage) -> None:
@@ -189,9 +207,26 @@ async def _moved(tools: Tools, number: int, what: str, session: Any) -> None:
         await asyncio.wait_for(session.run(user_input=f"typed{number}"), 40.0)
     elif what == "commit":
         session.commit_user_turn(transcript_timeout=1.0, stt_flush_duration=0.5)
+    elif what in ("press", "release", "cancel"):
+        _press(session, what)
     elif what == "clear":
         session.clear_user_turn()
     elif what == "hand_over":
         session.update_agent(Clerk(tools, session.current_agent.chat_ctx))
     elif what == "close":
         await session.aclose()
+
+
+def _press(session: Any, what: str) -> None:
+    """The user's button. `AgentSession` has none, so the application does what LiveKit's example of
+    push to talk does."""
+    if isinstance(session, TurnSession):
+        session.turn.post(BUTTON[what])
+        return
+    if what == "press":
+        session.interrupt()
+    session.input.set_audio_enabled(what == "press")
+    if what == "release":
+        session.commit_user_turn(transcript_timeout=2.0)
+    else:
+        session.clear_user_turn()

@@ -26,7 +26,7 @@ SWITCHES = {
     "manual": "the application commits the user's turns",
     "realtime": "realtime models",
     "failures": "the model and the TTS fail",
-    "close": "the application closes the session in the middle of the conversation",
+    "close": "the application or a tool closes the session in the middle of the conversation",
     **KEYS,
 }
 """Where `TurnSession` differs from `AgentSession` on purpose. With all off, the two must agree."""
@@ -96,7 +96,7 @@ class Job:
     seconds: float = 0.5
     after: float | None = None
     does: Literal["", "playout", "says", "replies", "updates", "filler", "interrupts"] = ""
-    ends: Literal["returns", "nothing", "raises", "hands_off"] = "returns"
+    ends: Literal["returns", "nothing", "raises", "hands_off", "hangs_up"] = "returns"
     policy: Policy = "detach"
 
 
@@ -137,11 +137,24 @@ class Script:
     """The order in which the loop runs tasks; 0 is asyncio's."""
     tail: float = TAIL
     """Seconds that are played after the last sound or move."""
+    hung_up: float | None = None
+    """When the agent has hung up, once it was played."""
 
     @property
     def closes_at(self) -> float | None:
-        """When the application closes the session, if it does."""
-        return min((move.at for move in self.moves if move.what == "close"), default=None)
+        """When the session closes, if it does before the end."""
+        closes = [move.at for move in self.moves if move.what == "close"]
+        return min(closes if self.hung_up is None else [*closes, self.hung_up], default=None)
+
+    def pressed(self) -> Iterator[tuple[float, float]]:
+        """From when to when the user holds the button."""
+        since: float | None = None
+        for move in self.moves:
+            if move.what == "press":
+                since = move.at
+            elif move.what in ("release", "cancel") and since is not None:
+                yield since, move.at
+                since = None
 
     @property
     def seconds(self) -> float:
@@ -229,7 +242,7 @@ def simpler(script: Script) -> Iterator[Script]:
                 yield attrs.evolve(script, sounds=sounds)
     for field in attrs.fields(Keys):
         keys = attrs.evolve(script.keys, **{field.name: getattr(Keys(), field.name)})
-        if keys != script.keys:
+        if keys != script.keys and keys.button == script.keys.button:  # its moves need it
             yield attrs.evolve(script, keys=keys)
     for number, job in script.jobs.items():
         for field in attrs.fields(Job):
@@ -242,5 +255,5 @@ def simpler(script: Script) -> Iterator[Script]:
     ):  # fmt: skip
         default = getattr(attrs.fields(Script), name).default
         default = {} if name == "settings" else default
-        if getattr(script, name) != default:
+        if getattr(script, name) != default and not (name == "detection" and script.keys.button):
             yield attrs.evolve(script, **{name: default})

@@ -33,9 +33,9 @@ from .facts import (
     user_words,
     with_results,
 )
-from .keys import FILLER, HOLD, HOLD_LIMIT, NOT_HEARD, REPROMPTS
+from .keys import FILLER, HOLD_LIMIT, NOT_HEARD, REPROMPTS, TOOL_FILLER
 from .model import Asked, Said
-from .play import Played
+from .play import BUTTON, Played
 from .script import Script, Sound
 from .tools import Run
 
@@ -97,8 +97,8 @@ def silent_findings(played: Played) -> list[Finding]:
     ]
 
 
-SAID = ("w1 w2.", "v1 v2.", FILLER, *REPROMPTS)
-"""What the sections say by themselves."""
+SAID = ("w1 w2.", "v1 v2.", FILLER, TOOL_FILLER, "", *REPROMPTS)
+"""What the sections say by themselves. The sound of a filler has no text."""
 
 
 def waits(played: Played) -> Iterator[Wait]:
@@ -139,6 +139,7 @@ def _longest_silence(played: Played, number: int, since: float, until: float) ->
     spans = [(heard.start, heard.end) for heard in played.outcome.heard]
     spans += [(s.at, s.recognised + endpointing(script, s) + script.hook) for s in script.sounds]
     spans += [*holds(played), *((q.start, q.over) for q in questions(played)), (until, until)]
+    spans += script.pressed()
     spans += _handing_over(played)  # LiveKit lets nobody speak then
     for start, end in sorted(span for span in spans if span[1] > since and span[0] <= until):
         longest, at = max(longest, start - at), max(at, end)
@@ -157,10 +158,27 @@ def _from_sections(played: Played) -> Iterator[Wait]:
         if keys.not_heard and first and not sound.words and sound.duration >= 1.5:
             what = "what the agent says to speech without a transcript"
             yield from _said_alone(played, sound, what, NOT_HEARD, at)
-        if keys.hold is not None and sound.phrase in HOLD and script.detection != "manual":
+        if sound.phrase in keys.holds and script.detection != "manual":
             at = sound.recognised + endpointing(script, sound) + script.hook + keys.hold
             at += 0.75 * keys.says_hold
             yield from _said_alone(played, sound, "the end of the hold", HOLD_LIMIT, at)
+    yield from _hangs_up(played)
+
+
+def _hangs_up(played: Played) -> Iterator[Wait]:
+    """After a goodbye that was heard, if nothing else happens."""
+    script, keys = played.script, played.script.keys
+    last = REPROMPTS[len(keys.silence) - 1].split()[-1]
+    for goodbye in played.outcome.heard if keys.hang_up else ():
+        since = goodbye.end + times(keys.pace, 1.0)
+        others = [(s.at, s.recognised + 4.0) for s in script.sounds]
+        others += [(move.at, move.at + 1.0) for move in script.moves]
+        others += [(h.start, h.end) for h in played.outcome.heard if h is not goodbye]
+        alone = not any(start < since + 1.0 and over > goodbye.start for start, over in others)
+        if goodbye.text.endswith(last) and alone and since + 4.0 < script.end:
+            met = script.hung_up is not None
+            end = script.hung_up if script.hung_up is not None else script.seconds
+            yield Wait("move", "the end of the call", since, end, met, end - since, MARGIN)
 
 
 def _said_alone(played: Played, sound: Sound, what: str, word: str, since: float) -> Iterator[Wait]:
@@ -248,8 +266,8 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     script = played.script
     end = script.end if until is None else max(since, until)
     noises = [s for s in script.sounds if not s.words and since - 3.0 < s.over < end]
-    moved = [m for m in script.moves
-             if since - 3.0 < m.at < end and m.what not in ("close", "hand_over")]  # fmt: skip
+    acts = (m for m in script.moves if m.what not in ("close", "hand_over", *BUTTON))
+    moved = [m for m in acts if since - 3.0 < m.at < end]
     handed = [there for asked, there in handoffs(played) if asked < end and since - 3.0 < there]
     held_off = sum(start < end and until >= since for start, until in holds(played))
     held_off += sum(since <= said.request.at < end for said in _broken(played))
@@ -291,6 +309,7 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
         # the user has interrupted the reply that has made the call: its result is the answer
         yield from ((run.start, over) for start, back in away if run.start < back and start < over)
     yield from away
+    yield from script.pressed()
     for question in questions(played):
         yield question.start, question.over
     yield from _handing_over(played)

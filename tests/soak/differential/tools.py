@@ -95,6 +95,9 @@ class Tools:
             session.interrupt()
         if job.ends == "raises":
             raise ToolError(f"failed{run.job}")
+        if job.ends == "hangs_up":
+            self.note("hangs up")
+            session.shutdown()
         result = f"done{run.job}"
         if job.ends == "hands_off":
             return Clerk(self, session.current_agent.chat_ctx), result
