@@ -75,16 +75,9 @@ class StateTimers(ABC):
     """
 
     __slots__ = (
-        "_deadlines",
-        "_entered",
-        "_handle",
-        "_late",
-        "_loop",
-        "_plan",
-        "_wakes",
-        "clock",
+        "_deadlines", "_entered", "_handle", "_late", "_loop", "_plan", "_wakes", "clock",
         "machine",
-    )
+    )  # fmt: skip
 
     def __init__(self, machine: Machine, plan: Plan) -> None:
         self.machine = machine

@@ -15,13 +15,13 @@ from .audit import Audit, Source, audit_journal, audit_recording
 from .eva import EVA_FILES, is_eva_record, recording_of_eva
 from .events import Recording, parse_recording
 from .session_report import is_session_report, recording_of_report
-from .spans import is_span, recording_of_spans, spans_in
+from .spans import is_span, recording_of_spans
 from .tau_voice import is_simulation, recording_of_simulation
 
 __all__ = ["audit_file"]
 
 _FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Recording]], ...] = (
-    ("spans", is_span, lambda objects: recording_of_spans(spans_in(objects))),
+    ("spans", is_span, recording_of_spans),
     ("report", is_session_report, lambda objects: recording_of_report(objects[0])),
     ("tau-voice", is_simulation, lambda objects: recording_of_simulation(objects[0])),
 )

@@ -14,7 +14,7 @@ import attrs
 
 from .events import Evidence, Recorded, Recording, in_order
 
-__all__ = ["is_span", "recording_of_spans", "spans_in"]
+__all__ = ["is_span", "recording_of_spans"]
 
 _SAY = {Evidence.REQUESTS, Evidence.REPLIES, Evidence.CALLS, Evidence.STATES}
 
@@ -39,8 +39,7 @@ def is_span(fields: object) -> bool:
     return "resourceSpans" in fields or {"name", "start_time", "attributes"} <= set(fields)
 
 
-def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
-    """The spans among these objects. Others are ignored."""
+def _spans(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
     for fields in objects:
         if "resourceSpans" in fields:
             for resource in fields["resourceSpans"]:
@@ -50,9 +49,9 @@ def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
             yield _exported(fields)
 
 
-def recording_of_spans(spans: Iterable[_Span]) -> Recording:
-    """The events of spans. Times are seconds since the first one."""
-    spans = list(spans)
+def recording_of_spans(objects: Iterable[Mapping[str, Any]]) -> Recording:
+    """The events of the spans among JSON objects. Times are seconds since the first one."""
+    spans = list(_spans(objects))
     by_id = {span.id: span for span in spans}
     return Recording(in_order(event for span in spans for event in _events(span, by_id)), _LACKS)
 

@@ -38,10 +38,6 @@ class SessionTaken(StoreError):
     Args:
         session: The id of the session.
         epoch: The epoch of this worker, which is no longer the newest.
-
-    Attributes:
-        session: As above.
-        epoch: As above.
     """
 
     def __init__(self, session: str, epoch: int) -> None:
