@@ -13,13 +13,12 @@ class Heard:
 
     Attributes:
         start, end: In seconds from the start of the stage.
-        text: The text that was heard.
+        text: The words whose middle was heard.
     """
 
     start: float
     end: float
     text: str = ""
-    """The words whose middle was heard."""
 
     def since(self, origin: float) -> Heard:
         """The same, in seconds from another origin."""

@@ -48,9 +48,7 @@ class Utterance:
     duration: float
     text: str = ""
     stt_delay: float | None = 0.3
-    """Seconds from the end of the sound to the final transcript; None: it never comes."""
     interims: tuple[tuple[float, str], ...] = ()
-    """Interim transcripts: seconds from the start of the sound, and the text."""
 
     @property
     def end(self) -> float:
