@@ -24,7 +24,7 @@ from turnfsm.runtime.conversation.policies import on_interruption, once, recover
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 from turnfsm.runtime.livekit.event_recorder import EventRecorder
-from turnfsm.runtime.livekit.overrides import TurnContext
+from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
 from turnfsm.runtime.livekit.rollout import rollout
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit_contract import SUPPORTED, UnsupportedLiveKit

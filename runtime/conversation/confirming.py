@@ -10,6 +10,7 @@ from turnfsm.fsm.expect import Expectation
 from turnfsm.runtime.event import Event
 
 from .core import Core
+from .open_calls import AWAITS_YES
 from .ports import Agent, Speech
 from .tool_call import ToolCall
 
@@ -25,9 +26,6 @@ _STALE = "the user was asked whether to do it, and then the agent said something
 class Confirming:
     """Asks the user about one call at a time. The flow decides when, and what follows: its actions
     and host facts about questions are methods of this class.
-
-    Args:
-        core: The conversation.
     """
 
     def __init__(self, core: Core) -> None:
@@ -43,8 +41,8 @@ class Confirming:
         """The call of the current or the next question."""
         if self._asked_call is not None and self._asked_call.state == "asking":
             return self._asked_call
-        agent = self._core.agent
-        return next((call for call in self._core.tools.asking if call.agent is agent), None)
+        calls, agent = self._core.tools.find(AWAITS_YES), self._core.agent
+        return next((call for call in calls if call.agent is agent), None)
 
     def yes_awaited(self) -> bool:
         """A call waits until the user has said yes."""
@@ -135,14 +133,14 @@ class Confirming:
     def say_unconfirmed(self, event: Event) -> None:
         """Say the declared text for a call without an answer in time."""
         call, agent = self._asked_call, self._core.agent
-        if call is None or call.confirm is None or agent is None or not self._core.sayings.can_say:
+        if call is None or call.confirm is None or agent is None or not self._core.speeches.can_say:
             return
         if call.confirm.otherwise:
             self._speak(agent, call.name, call.confirm.otherwise)
 
     def end_questions(self, event: Event) -> None:
         """The user says something else, which ends all waiting calls."""
-        for call in self._core.tools.asking:
+        for call in self._core.tools.find(AWAITS_YES):
             reason = None
             if call is self._asked_call and not self.question_heard():
                 reason = _STALE if self._stale else _EARLY

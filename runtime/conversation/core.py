@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from turnfsm.fsm import Verdict
-from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.flow import NEVER, Tuning
+from turnfsm.fsm.journal import SessionEvent
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.store.keeping import Keeping
@@ -13,42 +16,91 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .expecting import Expecting
 from .floor import Floor
-from .pending import Pending
 from .ports import Agent, Session
 from .progress import Progress
-from .replies import Replies
-from .sayings import Sayings
-from .speech_queue import SpeechQueue
+from .speeches import Speeches
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
 
 __all__ = ["Core"]
 
 
-@attrs.define(eq=False)
-class Core:
-    """The state of a conversation, and its flow.
+class Core(ABC):
+    """The state of a conversation, its flow, and the work that waits until the flow accepts it. The
+    `Conductor` makes it.
 
     Attributes:
-        pending: Retries pending work after a change.
         keeping: Writes to the store, if the session has one.
         turn: Runs the flow.
     """
 
     session: Session
     ledger: Ledger
-    pending: Pending
     log: Log
-    replies: Replies
     floor: Floor
+    speeches: Speeches
     progress: Progress
-    speeches: SpeechQueue
     tools: ToolCalls
     turns: UserTurns
     expecting: Expecting
-    sayings: Sayings
     keeping: Keeping | None
-    turn: TurnRuntime = attrs.field(init=False)
+    turn: TurnRuntime
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Event] = []
+        self._offers_soon = False
+
+    # -- pending work
+
+    @abstractmethod
+    def _work_waits(self) -> bool:
+        """Work is pending."""
+
+    @abstractmethod
+    def _offer_pending_work(self) -> None:
+        """Offer it to the flow."""
+
+    def moved(self) -> None:
+        """Something has changed: retry pending work."""
+        for waiter in self._waiting:
+            waiter.set()
+        self.offer_soon()
+
+    async def until(self, holds: Callable[[], bool], within: float = NEVER) -> bool:
+        """Wait until a condition holds, at most for these seconds. It is checked after every
+        change.
+
+        Returns:
+            Whether it holds.
+        """
+        moved = asyncio.Event()
+        self._waiting.append(moved)
+        try:
+            async with asyncio.timeout(None if within == NEVER else within):
+                while not holds():
+                    moved.clear()
+                    await moved.wait()
+            return True
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting.remove(moved)
+
+    def offer_soon(self) -> None:
+        """Offer the work in the next iteration of the event loop: the floor may be about to be
+        returned."""
+        if not self._offers_soon and self._work_waits():
+            self._offers_soon = True
+            asyncio.get_running_loop().call_soon(self._offer_now)
+
+    def _offer_now(self) -> None:
+        # set until the end: a trigger posted here must not schedule another attempt
+        try:
+            self._offer_pending_work()
+        finally:
+            self._offers_soon = False
+
+    # -- the session and the flow
 
     @property
     def agent(self) -> Agent | None:
@@ -74,6 +126,11 @@ class Core:
                 tuning = settings.over(tuning)
         return tuning
 
+    def record(self, event: SessionEvent) -> None:
+        """Add a note to the journal."""
+        if self.governs:
+            self.turn.note(event.KIND, **event.fields())
+
     def post(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict:
         """Post a trigger that every flow of a conversation has."""
         return self.turn.post(trigger, of, **data)
@@ -85,10 +142,10 @@ class Core:
         shows no refusal.
 
         Returns:
-            The verdict; None if nothing was posted.
+            The verdict; None if nothing was posted, also if the session has closed.
         """
         triggers = self.turn.flow.triggers
-        if trigger not in triggers:
+        if trigger not in triggers or not self.governs:
             return None
         if triggers[trigger].kind == "request" and not self.turn.ask(trigger, of):
             return None

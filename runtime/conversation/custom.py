@@ -115,7 +115,7 @@ class CustomHost:
                 setattr(self, name, partial(turn.waits_for, tools))
                 continue
             if name in flow.actions and (action := flow.actions[name]).audible:
-                setattr(self, name, partial(turn.sayings.say, name, action, sound_of(flow, name)))
+                setattr(self, name, partial(turn.speeches.say, name, action, sound_of(flow, name)))
                 continue
             method = self._of_turn(name) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):

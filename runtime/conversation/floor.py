@@ -100,12 +100,10 @@ class Floor:
         self._count = 0
         self._playing: str | None = None
         self._since = 0.0
-        self._past_holders: set[str] = set()
 
     def take(self, agent: Agent, speech: Speech, output: Output | None) -> Step:
         """A step has been given the floor."""
         self._count += 1
-        self._past_holders.add(speech.id)
         self.step, self.output = Step(f"{speech.id}#{self._count}", speech, agent, output), output
         return self.step
 
@@ -133,14 +131,6 @@ class Floor:
     def plays(self, speech: Speech) -> bool:
         """Whether a step of this speech holds the floor, and is being heard."""
         return self.holds(speech) and self.step is not None and self.step.id == self._playing
-
-    def returned_by(self, speech: Speech) -> bool:
-        """A step of this speech has held the floor, and none does."""
-        return speech.id in self._past_holders and not self.holds(speech)
-
-    def over(self, speech: Speech) -> None:
-        """A speech has ended."""
-        self._past_holders.discard(speech.id)
 
     @property
     def heard_for(self) -> float:

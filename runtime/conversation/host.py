@@ -37,13 +37,14 @@ class TurnHost(HostFacts):
     def answer_turn(self, event: Event) -> None:
         """Let the adapter continue with the turn. Its reply takes the place of
         one that waits for the end of a filler."""
-        self._core.sayings.replaced()
+        for reply in self._core.speeches.yielded:
+            if reply.interruptible:
+                reply.stop("user_turn")
 
     def take_deferred_turn(self, event: Event) -> None:
         """Let the agent commit the deferred turn."""
-        agent, deferred = self._core.agent, self._core.turns.deferred
-        if agent is not None and deferred is not None:
-            deferred.run(agent.take_turn)
+        if (agent := self._core.agent) is not None:
+            self._core.turns.take_deferred(agent)
 
     def _left_to_adapter(self, event: Event) -> None:
         """Do nothing: the adapter reads the verdict, and carries the action out."""
@@ -71,8 +72,10 @@ class TurnHost(HostFacts):
 
     def yield_floor(self, event: Event) -> None:
         """Let the reply release the floor for a waiting text."""
-        if (step := self._core.floor.step) is not None:
-            self._core.sayings.yields(step.speech)
+        step = self._core.floor.step
+        if step is not None and self._core.speeches.text_waits:
+            self._core.speeches.yields(step.speech)
+            step.speech.end(step=True)
 
     def output_known(self, step: Step) -> None:
         """The output of the step that has the floor is known. If the step is held back, hold
@@ -146,7 +149,7 @@ class TurnHost(HostFacts):
         if self._core.floor.step is not None or self.turn.state == "thinking":
             return ("output" if self._core.progress.has_audio else "model"), ()
         tools = self._core.tools
-        if names := tools.names_of(call.id for call in tools if call.state in BLOCKING):
+        if names := tools.names_of(call.id for call in tools.find(BLOCKING)):
             return "tool_running", tuple(names)
         return "application", ("on_user_turn_completed",)
 
@@ -240,7 +243,7 @@ class TurnHost(HostFacts):
             if force:
                 self._core.log.add(ReplyStopped(step.speech.id, "limit"))
             # a flow's text may have the floor while a realtime model's response is the answer
-            step.speech.stop(source, force=force, model=not self._core.sayings.has_floor)
+            step.speech.stop(source, force=force, model=not self._core.speeches.text_has_floor)
 
     def _hold(self, step: Step) -> None:
         if step.output is not None and step.output.can_pause:

@@ -14,9 +14,10 @@ from turnfsm.runtime.turn import TurnRuntime
 from .classifying import Classifiers, Transcript
 from .confirming import Confirming
 from .core import Core
+from .open_calls import HOLDING
 from .ports import Output, Speech
 from .resumption import Resumption
-from .sayings import Sayings
+from .speeches import Speeches
 from .utterance import Utterance
 
 __all__ = ["HostFacts"]
@@ -44,7 +45,9 @@ class HostFacts:
         self.confirming: Confirming
         self.classifiers: Classifiers
         self.results_need_reply = self._decision_read = False
-        self._button_pressed = False
+        self.button_pressed = False
+        """The application has turned the microphone on, and has not turned it off or committed the
+        turn since."""
         self._empty_transcript = False
         self.transcript_awaited: Speech | None = None
         """A realtime model's reply to an utterance whose transcript is still missing."""
@@ -58,20 +61,15 @@ class HostFacts:
         return self._core.turn
 
     @property
-    def sayings(self) -> Sayings:
-        """The flow's fixed texts."""
-        return self._core.sayings
+    def speeches(self) -> Speeches:
+        """The speeches that have not ended."""
+        return self._core.speeches
 
     @property
     def button_held(self) -> bool:
         """Push to talk: only the application commits turns, and it has turned the microphone on for
         this one."""
-        return self._button_pressed and self.manual_turns()
-
-    def button_moved(self, *, pressed: bool) -> None:
-        """The application has turned the microphone on (button pressed), or has turned it off or
-        committed the turn (released)."""
-        self._button_pressed = pressed
+        return self.button_pressed and self.manual_turns()
 
     @property
     def wants_reply(self) -> bool:
@@ -228,7 +226,7 @@ class HostFacts:
 
     def tools_held(self) -> bool:
         """A running call makes its turn uninterruptible."""
-        return self._core.tools.held
+        return bool(self._core.tools.find(HOLDING))
 
     def results_available(self) -> bool:
         """All results outside the conversation can be added to a request."""
@@ -253,13 +251,13 @@ class HostFacts:
 
     def can_say(self) -> bool:
         """The agent can say something now."""
-        return self._core.sayings.can_say
+        return self._core.speeches.can_say
 
     def model_silent(self) -> bool:
         """The model has produced nothing for the step that holds the floor, and no speech waits."""
         step = self._core.floor.step
-        waits = step is not None and self._core.sayings.awaits_model(step.speech)
-        return waits and self._core.speeches.empty
+        waits = step is not None and self._core.speeches.of(step.speech).silent
+        return waits and self._core.speeches.none_queued
 
     def agenda_open(self) -> bool:
         """An obligation on the agenda is open, and the agent can deliver it now."""

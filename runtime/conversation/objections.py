@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from turnfsm.fsm.flow import NEVER
+import attrs
 
 from .core import Core
 from .host import TurnHost
+from .open_calls import OPEN
 from .ports import Speech
 from .tool_call import ToolCall
 
@@ -17,20 +18,17 @@ __all__ = ["Objections"]
 logger = logging.getLogger("turnfsm")
 
 
+@attrs.define(eq=False)
 class Objections:
     """Makes a tool wait until it is known whether the user objects, and reports objections.
 
     An interruption begins with speech. Whether it is an objection is known when its transcript is
     answered, or when there is none.
-
-    Args:
-        core: The conversation.
-        host: Has the host facts about what the user said.
     """
 
-    def __init__(self, core: Core, host: TurnHost) -> None:
-        self._core, self._host = core, host
-        self._give_up: asyncio.TimerHandle | None = None
+    _core: Core
+    _host: TurnHost
+    _give_up: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
     async def known(self, call: ToolCall, wait: str) -> None:
         """Wait until it is known whether the user objects.
@@ -47,12 +45,11 @@ class Objections:
         limit = min(limit, self._core.session.settings.timers.get("pause_limit", limit))
         call.waits = True
         try:
-            async with asyncio.timeout(None if limit == NEVER else limit):
-                await self._core.pending.until(lambda: not call.ask(wait) or self._may_proceed())
-        except TimeoutError:
-            logger.warning("tool %s (%s) stops waiting for the user", call.name, call.id)
+            known = await self._core.until(lambda: not call.ask(wait) or self._may_proceed(), limit)
         finally:
             call.waits = False
+        if not known:
+            logger.warning("tool %s (%s) stops waiting for the user", call.name, call.id)
         if self._core.governs:
             self._core.post("proceed", call=call.id)
 
@@ -73,7 +70,7 @@ class Objections:
             speech: The reply. What the user said cannot object to calls that the reply makes.
         """
         agent = self._core.agent
-        if text or not self._core.tools.any_open or agent is None or not agent.setup.transcribes:
+        if text or not self._core.tools.find(OPEN) or agent is None or not agent.setup.transcribes:
             self._post(text, speech)
             return
         self.settle()

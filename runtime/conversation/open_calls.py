@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from turnfsm.fsm.flow import Tools
@@ -15,19 +15,28 @@ from .policies import is_once
 from .ports import Agent, Session, Speech
 from .tool_call import ToolCall
 
-__all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
+__all__ = ["AWAITS_YES", "BLOCKING", "HOLDING", "OPEN", "RUNNING", "UNCOMMITTED", "OpenCalls"]
 
 logger = logging.getLogger("turnfsm")
 
-BLOCKING = ("asking", "unanswered", "held", "running")
+AWAITS_YES = ("asking",)
+"""The states of a call that waits until the user has said yes."""
+
+BLOCKING = (*AWAITS_YES, "unanswered", "held", "running")
+"""Its turn waits for it."""
+
 HOLDING = ("held", "handing_over")
-_UNCONFIRMED = ("asking", "unanswered", "refused")
-RUNNING = (
-    *("called", "held", "running", "detached", "answered", "reported", "cancelling"),
-    *_UNCONFIRMED,
-)
-AWAITED = ("called", "held", "running", "detached", "cancelling", *_UNCONFIRMED)
+"""It makes its turn uninterruptible."""
+
+RUNNING = (*BLOCKING, "refused", "called", "detached", "answered", "reported", "cancelling")
+"""Its tool has not ended."""
+
+_AWAITED = tuple(state for state in RUNNING if state not in ("answered", "reported"))
+
 UNCOMMITTED = ("ended", "given", "handing_over")
+"""It has ended, but its result is not in the conversation yet."""
+
+OPEN = (*RUNNING, *UNCOMMITTED)
 
 
 class OpenCalls:
@@ -47,6 +56,12 @@ class OpenCalls:
     def get(self, call_id: str) -> ToolCall | None:
         """The unfinished call with this id, or None."""
         return self._calls.get(call_id)
+
+    def find(self, states: Collection[str], speech: Speech | None = None) -> list[ToolCall]:
+        """The calls in these states, in the order in which they were made; only those of this
+        speech, if one is given."""
+        calls = (call for call in self if speech is None or call.speech is speech)
+        return [call for call in calls if call.state in states]
 
     def waits_for_identical(self, name: str, arguments: str, turn: str, tool: object) -> bool:
         """The tool runs once in a turn, and an identical call of this turn is still running."""
@@ -82,57 +97,28 @@ class OpenCalls:
 
         Its result comes later, separately from the step.
         """
-        call = self._calls.get(call_id)
-        return call is not None and call.state == "answered"
-
-    def uncommitted(self) -> list[ToolCall]:
-        """The calls that have ended, but whose results are not in the conversation yet."""
-        return self._in(UNCOMMITTED)
-
-    def detached_speeches(self) -> set[Speech]:
-        """The speeches that still wait for their calls although their turn is over."""
-        return {call.speech for call in self._calls.values() if call.turn_over}
+        return any(call.id == call_id for call in self.find(("answered",)))
 
     @property
     def blocking(self) -> bool:
         """The turn of the current agent waits for a call."""
         agent = self._session.activity
-        return any(call.agent is agent for call in self._in(BLOCKING))
+        return any(call.agent is agent for call in self.find(BLOCKING))
 
     def blocks(self, tools: Collection[str]) -> bool:
         """The turn of the current agent waits for a call of one of these tools."""
         agent = self._session.activity
-        return any(call.agent is agent and call.name in tools for call in self._in(BLOCKING))
-
-    @property
-    def asking(self) -> list[ToolCall]:
-        """The calls that wait until the user has said yes, in the order in which they were made."""
-        return self._in(("asking",))
+        return any(call.agent is agent and call.name in tools for call in self.find(BLOCKING))
 
     @property
     def any_waits(self) -> bool:
         """A tool waits until it is known whether the user objects."""
-        return any(call.waits for call in self._calls.values())
-
-    @property
-    def any_open(self) -> bool:
-        """A call runs, or its result is not in the conversation yet."""
-        return bool(self._in((*RUNNING, *UNCOMMITTED)))
-
-    @property
-    def any_runs(self) -> bool:
-        """A call runs."""
-        return bool(self._in(RUNNING))
-
-    @property
-    def held(self) -> bool:
-        """A call makes its turn uninterruptible."""
-        return bool(self._in(HOLDING))
+        return any(call.waits for call in self)
 
     @property
     def results_available(self) -> bool:
         """All results outside the conversation can be added to a request."""
-        return all(call.speech.finished for call in self._in(("ended",)))
+        return all(call.speech.finished for call in self.find(("ended",)))
 
     @property
     def pending(self) -> list[ToolCall]:
@@ -192,45 +178,32 @@ class OpenCalls:
         asked = bool(self._log.agenda.unclaimed) and agent.phase != "leaving"
         return self.turn.holds("user_speaking") or agent.answer_pending or asked
 
-    def runs_for(self, speech: Speech) -> bool:
-        """A call of this speech runs."""
-        return any(call.speech is speech for call in self._in(RUNNING))
-
     def step_hands_over(
         self, last: ToolCall, returned: Mapping[str, Literal["agent", "other"]]
     ) -> bool:
         """This was the last call of its speech, and one of the calls has returned an agent. Calls
         that end together are reported one by one; all count."""
-        step = [call for call in self._calls.values() if call.speech is last.speech]
-        returns = [
-            returned.get(call.id) for call in step if call.state in AWAITED and call is not last
-        ]
+        awaited = (call for call in self.find(_AWAITED, last.speech) if call is not last)
+        returns = [returned.get(call.id) for call in awaited]
         if None in returns:
             return False
-        ended = [call for call in step if call is last or call.state in UNCOMMITTED]
+        ended = (last, *self.find(UNCOMMITTED, last.speech))
         return "agent" in returns or any(call.entry.handoff for call in ended)
 
     def released_with(self, speech: Speech) -> bool:
         """A call of this speech was released, or its handoff is pending, so nothing waits for the
         speech."""
-        calls = [call for call in self._calls.values() if call.speech is speech]
+        calls = (call for call in self if call.speech is speech)
         return any(call.turn_over or (speech.interrupted and call.waits) for call in calls)
 
     def hold_up(self, calls: Collection[str]) -> bool:
         """The turn waits for one of these calls, or one must not be interrupted."""
-        running = [call for call in self._in(RUNNING) if call.id in calls]
+        running = [call for call in self.find(RUNNING) if call.id in calls]
         return any(call.state in BLOCKING or call.policy == "hold" for call in running)
-
-    def runs_of(self, agent: object) -> bool:
-        """A call of this agent runs."""
-        return any(call.agent is agent for call in self._in(RUNNING))
 
     @property
     def _policies(self) -> Tools:
         return self.turn.flow.tools
-
-    def _in(self, states: Sequence[str]) -> list[ToolCall]:
-        return [call for call in self._calls.values() if call.state in states]
 
     def _post(self, call: ToolCall, trigger: str) -> None:
         call.post(trigger)
@@ -238,7 +211,7 @@ class OpenCalls:
 
     def forget_settled(self) -> None:
         """Drop the finished calls whose results are not on the agenda any more."""
-        for call in self._in(("committed",)):
+        for call in self.find(("committed",)):
             if not call.on_agenda:
                 call.post("settled")
                 del self._calls[call.id]

@@ -9,10 +9,9 @@ from turnfsm.fsm.agenda.entries import CallDetached, ReplyStopped
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
-from .floor import Floor
 from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
 from .ports import Session, Speech
-from .replies import Replies
+from .speeches import Speeches
 from .tool_call import ToolCall
 
 __all__ = ["ReleasableCalls"]
@@ -23,18 +22,15 @@ logger = logging.getLogger("turnfsm")
 class ReleasableCalls(OpenCalls):
     """The unfinished calls. The turn waits for some of them, until the flow releases them."""
 
-    def __init__(
-        self, session: Session, ledger: Ledger, log: Log, floor: Floor, replies: Replies
-    ) -> None:
+    def __init__(self, session: Session, ledger: Ledger, log: Log, speeches: Speeches) -> None:
         super().__init__(session, ledger, log)
-        self._floor = floor
-        self._replies = replies
+        self._speeches = speeches
 
     def speeches_between_steps(self) -> list[Speech]:
         """The replies whose calls have ended, but whose results were not delivered yet."""
-        live = [speech for speech in self._replies.live if not speech.interrupted]
-        rest = [speech for speech in live if self._floor.returned_by(speech)]
-        return [speech for speech in rest if not (speech.finished or self.runs_for(speech))]
+        live = [speech for speech in self._speeches.replies if not speech.interrupted]
+        rest = [speech for speech in live if self._speeches.between_steps(speech)]
+        return [s for s in rest if not (s.finished or self.find(RUNNING, s))]
 
     # -- all calls together
 
@@ -45,12 +41,12 @@ class ReleasableCalls(OpenCalls):
             turn.post("tool_started")
         elif not blocking and turn.holds("tools_running"):
             turn.post("tools_drained")
-        if turn.holds("result_uncommitted") and not self.uncommitted():
+        if turn.holds("result_uncommitted") and not self.find(UNCOMMITTED):
             turn.post("results_committed")
 
     def cancel_released(self) -> None:
         """Cancel the calls that no turn waits for, except those with the policy hold or finish."""
-        for call in self._in(RUNNING):
+        for call in self.find(RUNNING):
             if call.state not in BLOCKING and call.policy != "hold":
                 call.cancel_tool()
 
@@ -61,7 +57,7 @@ class ReleasableCalls(OpenCalls):
         This has the effect of an interruption; a close cancels the calls. Calls that must not be
         interrupted are excepted.
         """
-        calls = [call for call in self._in(BLOCKING) if call.agent is agent]
+        calls = [call for call in self.find(BLOCKING) if call.agent is agent]
         held = [call.speech for call in calls if call.policy == "hold"]
         for call in calls:
             if call.speech in held:
@@ -71,9 +67,8 @@ class ReleasableCalls(OpenCalls):
             )
             self._log.add(ReplyStopped(call.speech.id, "agent_left"))
             call.speech.stop("programmatic", force=True)
-            for ended in self.uncommitted():  # separately: its result will not be delivered
-                if ended.speech is call.speech:
-                    self._post(ended, "turn_over")
+            for ended in self.find(UNCOMMITTED, call.speech):
+                self._post(ended, "turn_over")  # separately: its result will not be delivered
             if self._session.closing:
                 call.cancel_tool()
 
@@ -86,7 +81,7 @@ class ReleasableCalls(OpenCalls):
 
     def unblock(self) -> list[ToolCall]:
         """The turn continues without the calls that it waited for. Posts `tools_released`."""
-        calls = self._in(BLOCKING)
+        calls = self.find(BLOCKING)
         for call in calls:
             self._post(call, "unblocked")
         self.count_released()
@@ -103,10 +98,10 @@ class ReleasableCalls(OpenCalls):
 
         Those with the policy cancel are cancelled. Posts `tools_released`. Returns the speeches.
         """
-        for call in self._in(("handing_over",)):
+        for call in self.find(("handing_over",)):
             if call.speech.interrupted:
                 self._post(call, "turn_over")
-        calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
+        calls = [call for call in self.find(RUNNING) if call.speech.interrupted]
         for call in calls:
             self._post(call, "turn_over")
         for speech, own in _by_speech(calls):
@@ -117,12 +112,12 @@ class ReleasableCalls(OpenCalls):
                 if setup.keeps_context and not setup.replies_to_results:
                     agent.answer([c.id for c in released if c.state == "detached"])
         self.count_released()
-        calls += [call for call in self._in(UNCOMMITTED) if call.waits and call.speech.interrupted]
+        calls += [call for call in self.find(UNCOMMITTED) if call.waits and call.speech.interrupted]
         return [speech for speech, _ in _by_speech(calls)]
 
     def lift_holds(self) -> None:
         """The time limit of calls with the policy finish is over."""
-        for call in self._in(("held",)):
+        for call in self.find(("held",)):
             self._post(call, "hold_lifted")
 
     def answer_calls_delaying_commit(self, speech: Speech) -> None:
@@ -130,8 +125,8 @@ class ReleasableCalls(OpenCalls):
 
         The results of a step are committed when its last call has ended or was answered.
         """
-        if any(call.speech is speech for call in self.uncommitted()):
-            self._answer([call for call in self._in(("detached",)) if call.speech is speech])
+        if self.find(UNCOMMITTED, speech):
+            self._answer(self.find(("detached",), speech))
 
     def count_released(self) -> None:
         """Post `tools_released` if the turn waits for no call any more."""

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Collection, Iterable
+
+import attrs
 
 from turnfsm.fsm.agenda.entries import CallsReceived, ReplyHeard, RequestSent
 from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.ledger_call import canonical
 
-from .call_ids import CallIds
 from .core import Core
 from .host import TurnHost
 from .ports import Speech
 
 __all__ = ["RequestReports"]
 
+_UNDER_WAY = 256
+"""How many ids of calls to remember until these begin or enter the conversation."""
 
+
+@attrs.define(eq=False)
 class RequestReports:
-    """Takes the reports about requests to the model, and about the calls that it makes.
+    """Takes the reports about requests to the model, and about the calls that it makes."""
 
-    Args:
-        core: The conversation.
-        host: Carries out the flow's actions.
-    """
-
-    def __init__(self, core: Core, host: TurnHost) -> None:
-        self._core, self._host = core, host
-        self._ids = CallIds()
+    _core: Core
+    _host: TurnHost
+    _ids: dict[str, str] = attrs.field(factory=dict, init=False)
 
     # -- requests
 
@@ -41,7 +39,7 @@ class RequestReports:
         """
         if self._core.post("reply", speech=speech.id):
             return False
-        await self._core.pending.until(lambda: self._may_request_now(speech))
+        await self._core.until(lambda: self._may_request_now(speech))
         if self._core.governs and not speech.interrupted:
             self._core.post("reply", speech=speech.id)
         return True
@@ -69,20 +67,16 @@ class RequestReports:
         """
         core = self._core
         calls = core.tools.with_results(shown)
-        if speech not in core.replies.live:
+        if not core.speeches.of(speech).reply:
             if speech.interrupted:
                 return
-            core.replies.asked(speech, core.agent, instructed=instructions is not None)
+            core.speeches.asked(speech, core.agent, instructed=instructions is not None)
         named = None
         if instructions is not None:
             results = (o for o in core.log.agenda.obligations if o.kind == "result")
             named = [o.id for o in results if o.id in instructions]
         answers = instructions is None if answers is None else answers
         core.log.add(RequestSent(speech.id, calls, named, answers, unanswered))
-
-    def hint(self, speech: Speech) -> str | None:
-        """The hint in a reply's last request: other replies' results that it should deliver."""
-        return self._host.hint(self._core.log.agenda.delivers(speech.id))
 
     def tokens_received(self) -> None:
         """The model has produced output. Posts nothing."""
@@ -105,12 +99,23 @@ class RequestReports:
     def own_id(self, item: str, given: str, others: Collection[str]) -> str:
         """The id of a call: the model's id, unless another call has it.
 
+        A model may use an id twice. It is used unchanged otherwise, as some providers look up calls
+        by it. It stays the same while the call is running.
+
         Args:
             item: The id of the call's item, which no other call has.
             given: The id that the model gave.
             others: The ids of all other calls in the conversation.
         """
-        return self._ids.own(item, given, others, self._core.ledger)
+        if item not in self._ids:
+            id, number = given, 1
+            while id in self._ids.values() or id in others or id in self._core.ledger:
+                number += 1
+                id = f"{given}_{number}"
+            self._ids[item] = id
+            if len(self._ids) > _UNDER_WAY:
+                del self._ids[next(iter(self._ids))]
+        return self._ids[item]
 
     def call_repeated(self, id: str, name: str, arguments: str) -> bool:
         """A model that owns its turns reports a call. Posts nothing.
@@ -121,7 +126,7 @@ class RequestReports:
         """
         entry = self._core.ledger.find(id)
         if entry is None:
-            repeated = self._ids.taken(id)  # its tool has not begun yet
+            repeated = id in self._ids.values()  # its tool has not begun yet
         else:
             repeated = (entry.name, entry.arguments) == (name, canonical(arguments))
         if not repeated:
@@ -161,10 +166,6 @@ class RequestReports:
         """Wait for these calls, up to the limit for a handoff or a close."""
         core = self._core
         timers = core.session.settings.timers
-        limit = timers.get("tool_limit", NEVER)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if limit == NEVER else limit):
-                await core.pending.until(lambda: not core.tools.hold_up(calls))
-        if (limit := timers["drain_limit"]) == NEVER:
-            await core.pending.until(lambda: False)
-        await asyncio.sleep(limit)
+        held_up = timers.get("tool_limit", NEVER)
+        await core.until(lambda: not core.tools.hold_up(calls), held_up)
+        await core.until(lambda: False, timers["drain_limit"])

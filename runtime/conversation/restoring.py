@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 
 from turnfsm.fsm.agenda.turns import Turns
-from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 
@@ -22,12 +21,11 @@ logger = logging.getLogger("turnfsm")
 
 
 async def restore_calls(
-    past: Past, ledger: Ledger, conductor: Conductor, tools: Mapping[str, object], keeping: Keeping
+    past: Past, conductor: Conductor, tools: Mapping[str, object], keeping: Keeping
 ) -> Past:
     """Take over the calls. This comes first; then the adapter restores the conversation.
 
     Args:
-        ledger: The ledger to fill. All calls in it have ended.
         tools: The tools of the agent, by name.
 
     Returns:
@@ -38,7 +36,7 @@ async def restore_calls(
             "session %r continues without %s: its store does not keep them (redact)",
             keeping.session_id, " and without ".join(past.missing),
         )  # fmt: skip
-    turn = conductor.turn
+    turn, ledger = conductor.turn, conductor.ledger
     past = past.under(turn.flow, tools)
     limit = turn.flow.tools.recover_limit
     ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of, limit))
@@ -52,7 +50,6 @@ async def restore_calls(
 
 def restore_turns(
     past: Past,
-    ledger: Ledger,
     conductor: Conductor,
     messages: Collection[str],
     turn_of: Callable[[Mapping[str, object]], UserTurn],
@@ -69,6 +66,7 @@ def restore_turns(
     Returns:
         The agent's first reply.
     """
+    ledger = conductor.ledger
     for call in ledger:
         if call.state in ("ended", "given"):
             ledger.post(call, "committed")

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Hashable
 from functools import partial
 
+import attrs
+
 from turnfsm.fsm.agenda.entries import PlayoutStarted, SpeechInterrupted
 from turnfsm.fsm.agenda.settlement import Ending
 
@@ -14,6 +16,7 @@ from .core import Core
 from .floor import Step
 from .host import TurnHost
 from .objections import Objections
+from .open_calls import RUNNING
 from .ports import Agent, Output, Source, Speech
 from .user_reports import UserReports
 
@@ -27,29 +30,15 @@ _BY_SOURCE: dict[Source | None, Ending] = {
 }
 
 
+@attrs.define(eq=False)
 class SpeechReports:
-    """Takes the reports about what the agent says.
+    """Takes the reports about what the agent says."""
 
-    Args:
-        core: The conversation.
-        host: Carries out the flow's actions.
-        user: Starts afresh with each step.
-        objections: Learns which reply answers the user.
-        agent_state: Publishes the agent's state.
-    """
-
-    def __init__(
-        self,
-        core: Core,
-        host: TurnHost,
-        user: UserReports,
-        objections: Objections,
-        agent_state: AgentState,
-    ) -> None:
-        self._core, self._host = core, host
-        self._user = user
-        self._objections = objections
-        self._agent_state = agent_state
+    _core: Core
+    _host: TurnHost
+    _user: UserReports
+    _objections: Objections
+    _agent_state: AgentState
 
     # -- a speech and its replies
 
@@ -70,6 +59,13 @@ class SpeechReports:
             self._objections.answered(turn.info.new_transcript, speech)
             core.post("reply_requested", turn=turn.number, speech=speech.id)
 
+    def answers_by_itself(self, speech: Speech) -> None:
+        """A realtime model with turn detection answers the user by itself, and was not asked to
+        deliver any result. Posts `message_answered`, once the transcript arrives."""
+        self._core.speeches.answers_by_itself(speech, self._core.agent)
+        self._core.tools.overtaken_by(speech)
+        self._objections.answered(self._user.transcript, speech)
+
     def stop_older_replies(self) -> None:
         """The reply to a new turn is about to be requested. It replaces replies that wait for
         their tools or for the floor. Posts `speech_interrupted` for those with running calls.
@@ -77,8 +73,8 @@ class SpeechReports:
         For a framework that does not interrupt them itself.
         """
         core = self._core
-        for speech in core.replies.live:
-            waits = core.floor.returned_by(speech) or core.log.turns.answered_by(speech.id)
+        for speech in core.speeches.replies:
+            waits = core.speeches.between_steps(speech) or core.log.turns.answered_by(speech.id)
             if waits and not core.floor.holds(speech):
                 speech.stop("user_turn")
 
@@ -94,12 +90,12 @@ class SpeechReports:
         if (step := core.floor.step_of(speech)) is not None:
             core.post("step_interrupted", step.id)
             return
-        core.replies.over(speech)
-        if core.tools.runs_for(speech):
+        core.speeches.reply_over(speech)
+        if core.tools.find(RUNNING, speech):
             core.post("speech_interrupted", speech=speech.id)
-        elif core.floor.returned_by(speech):
+        elif core.speeches.between_steps(speech):
             speech.end()  # its calls have ended, so it need not wait for other speeches
-        core.pending.moved()
+        core.moved()
 
     def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
         """Code has interrupted a speech. Posts nothing.
@@ -129,12 +125,10 @@ class SpeechReports:
             failed: An error has ended it.
         """
         core = self._core
-        core.speeches.left(speech)
-        core.floor.over(speech)
-        core.sayings.over(speech, failed=failed)
-        core.replies.over(speech, failed=failed)
+        done = core.speeches.over(speech, failed=failed)
         core.ledger.close_turn(speech.id)
-        self._text_done(speech)
+        if done is not None:
+            core.post(done)
         asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)
 
     # -- the floor
@@ -152,9 +146,8 @@ class SpeechReports:
             The step.
         """
         core = self._core
-        core.speeches.left(speech)
         step = core.floor.take(agent, speech, output)
-        core.sayings.has_come(speech)
+        core.speeches.has_come(agent, speech)
         self._host.confirming.floor_taken(speech)
         self._user.step_started()
         self._host.results_need_reply = False
@@ -183,21 +176,15 @@ class SpeechReports:
         of its action if it has ended."""
         core = self._core
         step = core.floor.leave(speech)
-        if step is not None and core.sayings.has_yielded(speech):
-            core.floor.over(speech)  # as if the step had never had the floor
-            core.speeches.scheduled(step.agent, speech)
         if speech.interrupted:
-            core.replies.over(speech)  # the heard part is in the conversation
+            core.speeches.reply_over(speech)  # the heard part is in the conversation
         if step is not None:
             core.progress.end()
             core.post("step_finished", step.id)
-            self._text_done(speech)
+            if (done := core.speeches.left_floor(speech)) is not None:
+                core.post(done)
         if core.tools.released_with(speech):
             speech.end()
-
-    def _text_done(self, speech: Speech) -> None:
-        if (done := self._core.sayings.done(speech)) is not None:
-            self._core.post(done)
 
     def overlap_judged(self, step: str, *, interrupts: bool) -> None:
         """A detector has judged the audio of a user who speaks over this step. Posts
@@ -280,23 +267,20 @@ class SpeechReports:
         """The model has produced the first text of a reply that waits for the floor, or will be
         asked once the reply has it. Posts `reply_ready`, if the flow has it and a scripted text
         has the floor."""
-        self._core.sayings.began(speech)
+        self._core.speeches.of(speech).begun = not self._core.floor.holds(speech)
         self._answer_may_wait()
 
     def response_awaited(self, speech: Speech) -> None:
         """The model is about to be asked for a step of a reply to the user. Posts nothing."""
         if "yield_floor" in self._core.turn.flow.actions:
-            self._core.sayings.response_awaited(speech)
-
-    def awaits_model(self, speech: Speech) -> bool:
-        """The model has produced nothing for the step of this reply, so a filler may go first."""
-        return self._core.sayings.awaits_model(speech)
+            self._core.speeches.of(speech).silent = True
 
     def response_over(self, speech: Speech) -> None:
         """The model has produced text or a call for such a step, or has failed. Posts nothing."""
-        if self.awaits_model(speech):
-            self._core.sayings.response_over(speech)
-            self._core.pending.moved()
+        spoken = self._core.speeches.of(speech)
+        if spoken.silent:
+            spoken.silent = False
+            self._core.moved()
 
     def needs_no_floor(self, speech: Speech) -> bool:
         """The response of the model has only calls. Posts nothing.
@@ -305,12 +289,11 @@ class SpeechReports:
             Whether the reply has released the floor for a filler. Then it stops waiting for the
             floor, as it has nothing to say: its calls run during the filler.
         """
-        if beside := self._core.sayings.has_yielded(speech):
-            self._core.sayings.has_come(speech)
-            self._core.speeches.left(speech)
+        if beside := self._core.speeches.of(speech).yielded:
+            self._core.speeches.needs_no_floor(speech)
         return beside
 
     def _answer_may_wait(self) -> None:
         core, step = self._core, self._core.floor.step
-        if step is not None and core.governs and core.sayings.delays_answer:
+        if step is not None and core.speeches.text_delays_answer:
             core.offer("reply_ready", step.id)

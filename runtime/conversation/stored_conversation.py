@@ -50,11 +50,7 @@ class StoredConversation:
     """
 
     def __init__(
-        self,
-        conversation: Conversation,
-        conductor: Conductor,
-        keeping: Keeping,
-        past: Past | None,
+        self, conversation: Conversation, conductor: Conductor, keeping: Keeping, past: Past | None
     ) -> None:
         self._conversation, self._conductor = conversation, conductor
         self._begun = past is not None and past.begun

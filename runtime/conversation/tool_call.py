@@ -102,13 +102,6 @@ class ToolCall:
         return self.entry.state
 
     @property
-    def gave_update(self) -> bool:
-        """The conversation has an update of the call, or the output "still running". The result
-        comes later."""
-        late = self.entry.machine.holds("in_conversation")
-        return self.state in ("answered", "reported") and not late
-
-    @property
     def turn_over(self) -> bool:
         """The turn of the call was interrupted."""
         return self.entry.machine.holds("turn_over")
@@ -255,7 +248,8 @@ class ToolCall:
         Args:
             empty: It has no text.
         """
-        if self.gave_update or self.awaits_input:
+        update = self.state in ("answered", "reported") and not self.entry.committed
+        if update or self.awaits_input:
             return  # the result follows
         if self.cancellation is not None and self.ends_with_turn:
             self.drop("it was cancelled with its turn")

@@ -12,12 +12,11 @@ from turnfsm.fsm.flow import Confirm
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
-from .floor import Floor
-from .open_calls import RUNNING, UNCOMMITTED
+from .open_calls import AWAITS_YES, OPEN, RUNNING, UNCOMMITTED
 from .policies import policy_of
 from .ports import Agent, Session, Speech
 from .releasing import ReleasableCalls
-from .replies import Replies
+from .speeches import Speeches
 from .tool_call import End, ToolCall, arguments_of
 
 __all__ = ["Result", "ToolCalls"]
@@ -49,11 +48,10 @@ class ToolCalls(ReleasableCalls):
         session: Session,
         ledger: Ledger,
         log: Log,
-        floor: Floor,
-        replies: Replies,
+        speeches: Speeches,
         moved: Callable[[], None],
     ) -> None:
-        super().__init__(session, ledger, log, floor, replies)
+        super().__init__(session, ledger, log, speeches)
         self._moved = moved
 
     # -- reports of the adapter
@@ -112,7 +110,7 @@ class ToolCalls(ReleasableCalls):
 
     def refuse_left(self) -> None:
         """Refuse calls that wait for a yes if their agent is replaced or the session closes."""
-        for call in self.asking:
+        for call in self.find(AWAITS_YES):
             if call.replaced() or self._session.closing:
                 self.refuse(call, "agent_left")
 
@@ -155,7 +153,7 @@ class ToolCalls(ReleasableCalls):
                 call.post("late_result")
                 call.arrived(empty=not output)
         if call is not None:
-            returns = self._floor.returned_by(call.speech)
+            returns = self._speeches.between_steps(call.speech)
             hands_over = returns and self.step_hands_over(call, returned)
             call.post("interrupt_held_turn", hands_over)
             call.post("ended", hands_over, **data)
@@ -203,7 +201,7 @@ class ToolCalls(ReleasableCalls):
         """
         for id in silent:
             self.wants_no_reply(id)
-        calls = [call for call in self._in(("handing_over",)) if call.speech is speech]
+        calls = self.find(("handing_over",), speech)
         for call in calls:
             self._post(call, "executed")
         if calls:
@@ -212,7 +210,7 @@ class ToolCalls(ReleasableCalls):
 
     def overtaken_by(self, answer: Speech) -> None:
         """A realtime model with turn detection answers the user by itself. Posts nothing."""
-        for call in tuple(self._calls.values()):
+        for call in self:
             if call.speech is not answer:
                 self._post(call, "overtaken")
         self._moved()
@@ -244,14 +242,10 @@ class ToolCalls(ReleasableCalls):
     def input_given(self) -> None:
         """A message of the user is in the conversation. Posts nothing: the reply to it also answers
         the tools' questions."""
-        for call in self._calls.values():
+        for call in self:
             if call.awaits_input:
                 call.post("input_given")
         self.forget_settled()
-
-    def returned_agent(self, call_id: str) -> None:
-        """The tool has returned an agent, but its end is not reported yet. Posts nothing."""
-        self._ledger.returned_agent(call_id)
 
     def may_hand_over(self, call_id: str, speech: Speech) -> bool:
         """The session may hand over to the agent that the tool has returned."""
@@ -289,16 +283,15 @@ class ToolCalls(ReleasableCalls):
 
     def objected(self, besides: str | None) -> None:
         """The user objects to the calls of all speeches except this one."""
-        for call in self._in((*RUNNING, *UNCOMMITTED)):
+        for call in self.find(OPEN):
             if call.speech.id != besides:
                 self._post(call, "objected")
         self._moved()
 
     def stopped(self, speech: Speech) -> None:
         """The application has interrupted a speech."""
-        for call in self._in((*RUNNING, *UNCOMMITTED)):
-            if call.speech is speech:
-                self._post(call, "stopped")
+        for call in self.find(OPEN, speech):
+            self._post(call, "stopped")
         self._moved()
 
     def interrupts(self, call_id: str) -> None:
@@ -308,12 +301,10 @@ class ToolCalls(ReleasableCalls):
         another turn, another reply delivers it. Posts nothing; `speech_interrupted` may follow.
         """
         if (own := self._calls.get(call_id)) is not None:
-            for call in self._in(RUNNING):
-                if call.speech is own.speech:
-                    self._post(call, "interrupts" if call is own else "parallel_call_interrupts")
+            for call in self.find(RUNNING, own.speech):
+                self._post(call, "interrupts" if call is own else "parallel_call_interrupts")
             self._log.add(ReplyStopped(own.speech.id, "tool", call_id))
 
     def names_of(self, calls: Iterable[str]) -> list[str]:
         """These calls, each with its name and id."""
-        entries = (self._ledger.find(call) for call in calls)
-        return [f"{entry.name} ({entry.id})" for entry in entries if entry is not None]
+        return [f"{entry.name} ({entry.id})" for entry in self.entries(calls)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
+import attrs
+
 from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.agenda.entries import NoiseEnded
 from turnfsm.fsm.agenda.turns import TurnEnd
@@ -15,19 +17,16 @@ from .ports import Speech, UserTurn
 __all__ = ["TurnReports"]
 
 
+@attrs.define(eq=False)
 class TurnReports:
-    """Takes the reports about the user's turns.
+    """Takes the reports about the user's turns."""
 
-    Args:
-        core: The conversation.
-        host: Carries out the flow's actions.
-    """
-
-    def __init__(self, core: Core, host: TurnHost) -> None:
-        self._core, self._host = core, host
-        self._carried, self._carried_commit = "", False
-        self._yes: UserTurn | None = None
-        self._speculation: Callable[[], None] | None = None
+    _core: Core
+    _host: TurnHost
+    _carried: str = attrs.field(default="", init=False)
+    _carried_commit: bool = attrs.field(default=False, init=False)
+    _yes: UserTurn | None = attrs.field(default=None, init=False)
+    _speculation: Callable[[], None] | None = attrs.field(default=None, init=False)
 
     # -- a turn is complete, or nearly
 

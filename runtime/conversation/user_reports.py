@@ -10,6 +10,7 @@ from turnfsm.runtime.event import Event
 
 from .core import Core
 from .host import TurnHost
+from .objections import Objections
 from .utterance import Utterance
 from .vocabulary import actions_used
 
@@ -19,17 +20,13 @@ __all__ = ["UserReports"]
 class UserReports:
     """Takes the reports about the user's speech and transcripts.
 
-    Args:
-        core: The conversation.
-        host: Carries out the flow's actions.
-
     Attributes:
         utterance: The user's last utterance.
         transcript: The last speech, as transcribed by a realtime model.
     """
 
-    def __init__(self, core: Core, host: TurnHost) -> None:
-        self._core, self._host = core, host
+    def __init__(self, core: Core, host: TurnHost, objections: Objections) -> None:
+        self._core, self._host, self._objections = core, host, objections
         self._last_barge_in: Verdict | None = None
         self.transcript = ""
         self.utterance = Utterance(self)
@@ -100,9 +97,8 @@ class UserReports:
 
         Posts `interim_transcript`, if the flow has it, so that it decides again.
         """
-        if self._core.governs:
-            self._core.offer("interim_transcript")
-        self._core.pending.moved()
+        self._core.offer("interim_transcript")
+        self._core.moved()
 
     def final_transcript(self) -> None:
         """A final transcript has arrived.
@@ -123,12 +119,24 @@ class UserReports:
         read = self._host.decision_reported()
         if self._core.governs and read and not (cancelled or self._host.endpointing()):
             self._core.post("endpointing_ended")
-        self._core.pending.moved()
+        self._core.moved()
 
-    def hearing_ends(self) -> None:
-        """This agent gets no more transcripts. Posts nothing; a commit that waits for one is
-        retried."""
-        self._core.pending.moved()
+    def message_added(self, id: str, text: str) -> None:
+        """A message of the user, which a realtime model may have transcribed, was added to the
+        conversation.
+
+        Posts `message_answered` if such a model is already answering it. A model that owns its
+        turns commits none, so this message may answer a call that waits for a yes. Posts
+        `yes_said`, or `other_answer` if it is no yes, if the flow has them.
+        """
+        self._core.turns.message_added(id)
+        self.transcript = text
+        self._objections.transcribed(text)
+        core, agent = self._core, self._core.agent
+        if agent is not None and agent.setup.overlaps and text:
+            with self._host.about(text):
+                if not core.offer("yes_said", text=text, source="user_turn"):
+                    core.offer("other_answer")
 
     # -- questions
 
@@ -208,7 +216,7 @@ class UserReports:
             return
         if settled and not self._host.endpointing():
             self._core.post("endpointing_ended")
-        self._core.pending.moved()
+        self._core.moved()
 
     def noise_ended(self) -> None:
         """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
@@ -222,4 +230,4 @@ class UserReports:
         agent = self._core.agent
         if self._core.governs and (agent is None or not agent.endpointing):
             self._core.post("endpointing_ended")
-            self._core.pending.moved()
+            self._core.moved()

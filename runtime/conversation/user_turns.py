@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable
+from contextvars import copy_context
 
 import attrs
 
@@ -16,8 +17,8 @@ from turnfsm.fsm.agenda.entries import (
 )
 from turnfsm.runtime.log import Log
 
-from .deferred import Deferred
-from .ports import Speech, UserTurn
+from .ports import Agent, Speech, UserTurn
+from .speeches import Speeches
 
 __all__ = ["Turn", "UserTurns"]
 
@@ -51,6 +52,7 @@ class UserTurns:
 
     Args:
         log: The log.
+        speeches: Has the message that each reply answers.
         closing: Says whether the session closes.
 
     Attributes:
@@ -58,13 +60,13 @@ class UserTurns:
             `turn_deferred` says that there is one.
     """
 
-    def __init__(self, log: Log, closing: Callable[[], bool]) -> None:
-        self.deferred: Deferred[UserTurn] | None = None
-        self._log = log
+    def __init__(self, log: Log, speeches: Speeches, closing: Callable[[], bool]) -> None:
+        self.deferred: UserTurn | None = None
+        self._context = copy_context()  # when the turn was deferred
+        self._log, self._speeches = log, speeches
         self._closing = closing
         self._latest: Turn | None = None
         self._tasks: dict[Hashable, Turn] = {}  # the task that answers each
-        self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
         self._open: list[Turn] = []  # turns whose message may not be in the conversation yet
         self._added: set[str] = set()  # the ids of the messages that were added meanwhile
 
@@ -87,32 +89,37 @@ class UserTurns:
         Args:
             items: The ids of the items in the conversation.
         """
-        answers = self._answers.get(speech.id, "")
+        answers = self._speeches.of(speech).message
         self._follow_utterance(
             Turn(0, info, speech=speech, items=frozenset(items), answers=answers)
         )
 
     def is_deferred(self, info: UserTurn) -> bool:
-        return self.deferred is not None and self.deferred.work is info
+        return self.deferred is info
 
     def with_deferred(self, text: str) -> str:
         """The text of a turn that is committed now: that of the deferred turn, then its own."""
-        before = self.deferred.work.new_transcript if self.deferred is not None else ""
+        before = self.deferred.new_transcript if self.deferred is not None else ""
         return _joined(before, text)
 
     def defer(self, info: UserTurn) -> None:
         """A turn is deferred. It absorbs the turn that was deferred before."""
         if not self.is_deferred(info):
             self._absorb_deferred(info)
-            self.deferred = Deferred(info)
+            self.deferred, self._context = info, copy_context()
+
+    def take_deferred(self, agent: Agent) -> None:
+        """Let an agent commit the deferred turn, with the context variables of the deferral, such
+        as the mocks of `mock_tools` and the span of a trace."""
+        if self.deferred is not None:
+            self._context.run(agent.take_turn, self.deferred)
 
     def drop_deferred(self) -> UserTurn | None:
         """Drop the deferred turn, and return it."""
         deferred, self.deferred = self.deferred, None
-        if deferred is None:
-            return None
-        self._log.add(TurnNotCommitted(self._next, dropped=True))
-        return deferred.work
+        if deferred is not None:
+            self._log.add(TurnNotCommitted(self._next, dropped=True))
+        return deferred
 
     # -- its message is in the conversation
 
@@ -132,7 +139,7 @@ class UserTurns:
     def waiting(self) -> list[UserTurn]:
         """The turns whose messages are not in the conversation, in order: first those that have
         begun, then the deferred one."""
-        deferred = [self.deferred.work] if self.deferred is not None else []
+        deferred = [self.deferred] if self.deferred is not None else []
         return [*self.begun(), *deferred]
 
     # -- a turn is answered
@@ -170,7 +177,7 @@ class UserTurns:
         Args:
             message: Its id.
         """
-        self._answers[speech.id] = message
+        self._speeches.of(speech).message = message
         for turn in self._open:
             if turn.speech is speech:
                 turn.answers = message
@@ -179,7 +186,7 @@ class UserTurns:
         """This task has requested a reply. Returns the turn that it answers, or None."""
         turn = self.answered_by(task)
         if turn is not None:
-            turn.speech, turn.answers = speech, self._answers.get(speech.id, "")
+            turn.speech, turn.answers = speech, self._speeches.of(speech).message
             self._log.add(ReplyScheduled(turn.number, speech.id, turn.answers))
         return turn
 
@@ -197,7 +204,6 @@ class UserTurns:
 
     def speech_finished(self, speech: Speech) -> None:
         """A speech has ended."""
-        self._answers.pop(speech.id, None)
         newer, closing = self.deferred is not None, self._closing()
         self._log.add(SpeechEnded(speech.id, speech.interrupted, newer, closing))
 
@@ -218,13 +224,13 @@ class UserTurns:
         if (deferred := self.deferred) is None:
             self.defer(turn.info)
         else:  # the deferred turn is newer
-            texts = turn.info.new_transcript, deferred.work.new_transcript
-            deferred.work.new_transcript = _joined(*texts)
+            texts = turn.info.new_transcript, deferred.new_transcript
+            deferred.new_transcript = _joined(*texts)
 
     def _absorb_deferred(self, info: UserTurn) -> None:
         deferred, self.deferred = self.deferred, None
-        if deferred is not None and deferred.work is not info:
-            info.new_transcript = _joined(deferred.work.new_transcript, info.new_transcript)
+        if deferred is not None and deferred is not info:
+            info.new_transcript = _joined(deferred.new_transcript, info.new_transcript)
             self._log.add(TurnNotCommitted(self._next))
 
     def _follow_utterance(self, turn: Turn) -> None:

@@ -119,13 +119,7 @@ class LongWait:
         return self._reported is not None
 
     def goes_on(
-        self,
-        waiting: Waiting,
-        cause: Awaited,
-        names: tuple[str, ...],
-        *,
-        since: float,
-        now: float,
+        self, waiting: Waiting, cause: Awaited, names: tuple[str, ...], *, since: float, now: float
     ) -> None:
         """The wait continues."""
         reported = self._reported

@@ -189,7 +189,7 @@ class Host:
         if turn is not None:
             conductor.speech.stop_older_replies()
         instructed, messages = reply.instructions is not None, [said] if said is not None else []
-        conductor.replies.asked(reply, self, messages, instructed=instructed)
+        conductor.speeches.asked(reply, self, messages, instructed=instructed)
         for message in messages:
             conductor.turns.reply_asked(reply, message)
             conductor.turns.message_added(message)

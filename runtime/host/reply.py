@@ -77,7 +77,7 @@ class Reply:
             return
         self.interrupted, self.interrupted_by = True, source
         holds_floor = self._host.conductor.floor.holds(self)
-        yielded = self._host.conductor.host.sayings.has_yielded(self)
+        yielded = self._host.conductor.speeches.of(self).yielded
         self._host.conductor.speech.interrupted(self, source)
         if holds_floor or yielded:
             self._host.interrupt_step(self)

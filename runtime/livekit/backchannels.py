@@ -18,7 +18,7 @@ from turnfsm.runtime.event import Event
 from turnfsm.runtime.livekit.stock import AgentSession
 
 from .backchannel_track import BackchannelTrack
-from .overrides import frames_of
+from .overrides.handoff import frames_of
 
 __all__ = ["Backchannels"]
 

@@ -16,7 +16,7 @@ from livekit.agents.version import __version__ as LIVEKIT
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 from turnfsm.runtime.livekit.stock import AgentSession
 
-from .overrides import closed_by, failure_of
+from .overrides.components import closed_by, failure_of
 
 __all__ = ["EventRecorder", "SessionEvents"]
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Any
 
 from livekit.agents.voice.run_result import RunResult
 
 from turnfsm.fsm.load import load_shipped
-from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.pump import Event
 from turnfsm.runtime.turn import TurnRuntime
 
-from .overrides import GovernedRun, GovernedSession
+from .overrides.run import GovernedRun
+from .overrides.session import GovernedSession
 
 __all__ = ["SessionLifecycle"]
 
@@ -26,13 +27,14 @@ class SessionLifecycle:
     same names.
 
     Attributes:
-        waiting: The run that waits until the agents are settled.
+        waiting: The reply of the run that waits until the agents are settled.
     """
 
     def __init__(self, session: GovernedSession[Any], timers: Mapping[str, float]) -> None:
         self._session = session
         self._run: GovernedRun | None = None
-        self.waiting: Deferred[dict[str, Any]] | None = None
+        self.waiting: dict[str, Any] | None = None
+        self._context = copy_context()  # when that run was requested
         self._reported: object = None  # agent_position when report_unsettled ended the wait
         self.runtime = TurnRuntime(load_shipped("session"), self, timers=timers)
         self.timers = {**self.runtime.flow.timers, **timers}
@@ -83,7 +85,7 @@ class SessionLifecycle:
             raise RuntimeError("nested runs are not supported")
         self._run = GovernedRun.adopt(result, self.run_progressed)
         self._run.when_done(self._ended)
-        self.waiting = Deferred(reply)
+        self.waiting, self._context = reply, copy_context()
         self._post("run_requested")
         return result
 
@@ -117,7 +119,7 @@ class SessionLifecycle:
             return
         self.waiting = None
         try:
-            waiting.run(lambda reply: self._session.begin_run(run, **reply))
+            self._context.run(self._session.begin_run, run, **waiting)
         except Exception as error:
             run.fail(error)
 

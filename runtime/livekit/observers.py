@@ -16,7 +16,7 @@ from turnfsm.runtime.observe.room_state import RoomState
 from turnfsm.runtime.observe.telemetry import SpanEvents, Telemetry
 from turnfsm.runtime.turn import TurnRuntime
 
-from .overrides import GovernedHandle
+from .overrides.speech import GovernedHandle
 
 __all__ = ["Observers"]
 

@@ -13,23 +13,12 @@ from livekit.agents.voice.events import FunctionToolsExecutedEvent
 
 from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.tool_calls import Result
-from turnfsm.runtime.ledger import Ledger
-from turnfsm.runtime.store.keeping import Keeping
 
-from .overrides import (
-    GovernedHandle,
-    GovernedSession,
-    activity_of,
-    cancel_call,
-    current_speech,
-    failure_of,
-    govern,
-    own_id,
-    refuse_handoff,
-    report_result,
-    returned,
-    running_call,
-)
+from .overrides.components import failure_of
+from .overrides.session import GovernedSession
+from .overrides.speech import GovernedHandle, current_speech, govern, own_id
+from .overrides.tool_context import refuse_handoff
+from .overrides.tools import activity_of, cancel_call, report_result, returned, running_call
 
 __all__ = ["Reports"]
 
@@ -42,11 +31,8 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 class Reports:
     """Reports each event before the application gets it."""
 
-    def __init__(
-        self, session: GovernedSession[Any], ledger: Ledger, keeping: Keeping | None
-    ) -> None:
+    def __init__(self, session: GovernedSession[Any]) -> None:
         self._session, self._conductor = session, session._conductor
-        self._ledger, self._keeping = ledger, keeping
 
     def hear(self, event: str, arg: Any) -> None:
         """LiveKit is about to emit this event."""
@@ -69,13 +55,13 @@ class Reports:
             self._conductor.turn.note("message", role=arg.item.role, text=text)
             if arg.item.role == "user":
                 self._conductor.tools.input_given()
-                self._conductor.realtime.message_added(arg.item.id, text)
+                self._conductor.user.message_added(arg.item.id, text)
 
     def _calls_executed(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
         tools = self._conductor.tools
         if event.has_agent_handoff:
             for output in event.function_call_outputs:
-                call = self._ledger.find(output.call_id)
+                call = self._conductor.ledger.find(output.call_id)
                 if call is not None and call.handoff and not tools.may_hand_over(call.id, speech):
                     event.cancel_agent_handoff()
                     refuse_handoff(output)
@@ -122,12 +108,12 @@ class Reports:
                 result_id=update.id,
                 returned=returned(self._session),
             )
-            if self._keeping is not None:
-                self._keeping.call_ended()
+            if self._conductor.keeping is not None:
+                self._conductor.keeping.call_ended()
 
     def _ended_without_result(self, call_id: str) -> None:
         # The tool has returned None after the call was answered; 2.0 adds no output for that.
-        entry = self._ledger[call_id]
+        entry = self._conductor.ledger[call_id]
         call = llm.FunctionCall(call_id=call_id, name=entry.name, arguments=entry.arguments)
         empty = llm.FunctionCallOutput(call_id=call_id, name=entry.name, output="", is_error=False)
         report_result(self._session, call, empty)

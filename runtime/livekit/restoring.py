@@ -15,7 +15,9 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 
-from .overrides import GovernedSession, begin_with, begins_with, turn_of
+from .overrides.history import begin_with, begins_with
+from .overrides.recognition import turn_of
+from .overrides.session import GovernedSession
 from .stored_items import StoredItems
 
 __all__ = ["take_up"]
@@ -24,7 +26,6 @@ __all__ = ["take_up"]
 async def take_up(
     past: Past | None,
     session: GovernedSession[Any],
-    ledger: Ledger,
     agent: Agent,
     keeping: Keeping,
     options: Mapping[str, Any],
@@ -33,7 +34,6 @@ async def take_up(
 
     Args:
         past: That worker's conversation; None if there was none.
-        ledger: The session's calls.
         agent: The agent that is about to become active.
         options: Those of the start.
 
@@ -43,7 +43,7 @@ async def take_up(
     conversation = begins_with(agent, options)
     given = {item.id for item in conversation.items}
     if past is not None:
-        await _restore(past, session, ledger, agent, conversation, keeping)
+        await _restore(past, session, agent, conversation, keeping)
         options = await begin_with(agent, options, conversation)
     items = StoredItems(session, agent, conversation, given)
     StoredConversation(items, session._conductor, keeping, past)
@@ -53,7 +53,6 @@ async def take_up(
 async def _restore(
     past: Past,
     session: GovernedSession[Any],
-    ledger: Ledger,
     agent: Agent,
     conversation: llm.ChatContext,
     keeping: Keeping,
@@ -61,16 +60,15 @@ async def _restore(
     """Restore the previous worker's conversation: its items are added to those that the agent
     begins with."""
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
-    past = await restore_calls(past, ledger, session._conductor, tools, keeping)
+    past = await restore_calls(past, session._conductor, tools, keeping)
     items = items_of_past(past)
-    calls = items_of_calls(ledger, items)
+    calls = items_of_calls(session._conductor.ledger, items)
     _insert(session.history, [*items, *calls])
     by_id = {item.id: item for item in items}
     _insert(conversation, [*(by_id[id] for id in past.shown if id in by_id), *calls])
 
     resumption = restore_turns(
         past,
-        ledger,
         session._conductor,
         {item.id for item in items},
         lambda turn: turn_of(str(turn["text"]), float(str(turn.get("confidence", 0.0)))),

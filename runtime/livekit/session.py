@@ -57,7 +57,8 @@ from .options import (
     shows_options_of,
     with_turn_detection,
 )
-from .overrides import LEFT_OUT, GovernedSession
+from .overrides import LEFT_OUT
+from .overrides.session import GovernedSession
 from .remote import RemoteTriggers
 from .reports import Reports
 from .restoring import take_up
@@ -260,9 +261,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         try:
             if self._keeping is not None:
                 past = await self.restore()
-                options = cast(
-                    Any, await take_up(past, self, self.ledger, agent, self._keeping, options)
-                )
+                options = cast(Any, await take_up(past, self, agent, self._keeping, options))
             self._room = options.get("room") or self._room
             self._observers.watch_session(
                 self._turn, self.timers, self._conductor.floor, self._room
@@ -400,7 +399,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
             sinks=self._sinks,
         )
         self._conductor.govern(self._turn, self._unproved)
-        self._reports = Reports(self, self.ledger, self._keeping)
+        self._reports = Reports(self)
 
 
 TurnSession.__new__.__signature__ = inspect.signature(TurnSession.__init__)  # type: ignore[attr-defined]

@@ -7,7 +7,8 @@ from typing import Any
 
 from livekit.agents import Agent, llm
 
-from .overrides import GovernedSession, conversation_of
+from .overrides.history import conversation_of
+from .overrides.session import GovernedSession
 
 __all__ = ["StoredItems"]
 
@@ -62,7 +63,7 @@ class StoredItems:
 
     def waiting(self) -> Iterator[Mapping[str, Any]]:
         if (run := self._session._life.waiting) is not None:
-            yield {"text": run.work["user_input"], "confidence": 1.0}
+            yield {"text": run["user_input"], "confidence": 1.0}
 
     def uncommitted(self) -> str:
         activity = self._session.activity

@@ -118,11 +118,11 @@ class PipecatSession(PipecatBackchannels):
     async def _restore(self, past: Past, keeping: Keeping) -> None:
         agent, tools = self.agent, self.agent.calls.tools
         named = {name: tool for name, tool in tools.items() if name is not None}
-        past = await restore_calls(past, self.ledger, self.conductor, named, keeping)
+        past = await restore_calls(past, self.conductor, named, keeping)
         messages = restore_messages(past, self.ledger, agent.names)
         users = [agent.names.of(m) for m in messages if m["role"] == "user"]
         agent.context.add_messages(messages)
-        restore_turns(past, self.ledger, self.conductor, users, turn_of)
+        restore_turns(past, self.conductor, users, turn_of)
 
     def taken(self, error: SessionTaken) -> None:
         """Another worker has taken over the conversation: say nothing more, and end the

@@ -14,7 +14,6 @@ import pytest
 from turnfsm.fsm import Taken
 from turnfsm.host import Conductor
 from turnfsm.runtime.conversation.floor import Floor
-from turnfsm.runtime.conversation.replies import Replies
 from turnfsm.runtime.conversation.request_reports import RequestReports
 from turnfsm.runtime.conversation.speech_reports import SpeechReports
 from turnfsm.runtime.conversation.tool_calls import ToolCalls
@@ -30,7 +29,6 @@ PARTS: dict[str, object] = {
     "": Conductor,
     "commits": TurnReports,
     "floor": Floor(lambda *_: None, lambda _: None, lambda _: None, lambda _: None),
-    "replies": Replies,
     "requests": RequestReports,
     "speech": SpeechReports,
     "tools": ToolCalls,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from livekit.agents import llm
 from realtime_stage import realtime
 from scripted_tool import tool
 
+from turnfsm.fsm.agenda.entries import AnswerDue, HeardByModel, note_of
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
+from turnfsm.runtime.log import Log
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -51,8 +53,8 @@ def _speech(*, interrupted: bool = False, done: bool = False) -> Any:
 
 
 def _sync(server: Any, *history: llm.ChatItem) -> ChatContextSync:
-    asker: Any = SimpleNamespace(messages_heard=lambda words: None, messages_to_answer=())
-    return ChatContextSync(server, llm.ChatContext(list(history)).get_by_id, asker)
+    log, asker = Log(lambda: None, lambda end: None), SimpleNamespace()
+    return ChatContextSync(server, log, llm.ChatContext(list(history)).get_by_id, cast(Any, asker))
 
 
 async def test_a_call_that_the_model_has_just_made_stays_with_it() -> None:
@@ -132,13 +134,13 @@ def test_the_application_may_send_the_conversation_while_a_reply_is_heard() -> N
 async def test_what_a_model_has_heard_is_reported_once_and_what_it_was_given_never() -> None:
     """It was said before. Somebody has answered it, or the log has it already."""
     server: Any = _Server(ASKED)
-    heard: list[str] = []
-    asker: Any = SimpleNamespace(
-        messages_heard=heard.extend, messages_to_answer=["asked", "before"]
-    )
-    sync = ChatContextSync(server, llm.ChatContext([]).get_by_id, asker)
+    log, asker = Log(lambda: None, lambda end: None), SimpleNamespace()
+    notes: list[tuple[str, object]] = []
+    log.note = lambda kind, **data: notes.append((kind, data))
+    log.add(AnswerDue("before"))
+    sync = ChatContextSync(server, log, llm.ChatContext([]).get_by_id, cast(Any, asker))
     before = llm.ChatMessage(id="before", role="user", content=["hello"])
     await sync(llm.ChatContext([before, ASKED]))
     assert sync.unanswered() == ["before", "asked"]
     assert sync.unanswered() == ["before", "asked"]
-    assert heard == ["asked"]
+    assert notes[1:] == [note_of(HeardByModel("asked"))]

@@ -12,10 +12,12 @@ from livekit.agents.voice import SpeechHandle
 from realtime_stage import Says, realtime
 from scripted_tool import tool
 
+from turnfsm.fsm.agenda.entries import AnswerDue
 from turnfsm.livekit import SpeechInterrupted
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
-from turnfsm.runtime.livekit.overrides.handing_over import REFUSED
+from turnfsm.runtime.livekit.overrides.tool_context import REFUSED
 from turnfsm.runtime.livekit.overrides.tools import STILL_RUNNING
+from turnfsm.runtime.log import Log
 from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -245,12 +247,15 @@ class _SlowServer:
 
 def _asker(*words: str) -> Any:
     """An activity whose speech is to answer these messages of the user."""
-    return SimpleNamespace(
-        messages_to_answer=words,
-        messages_heard=lambda words: None,
-        answers_messages=lambda: bool(words),
-        about_to_ask=lambda given: given,
-    )
+    return SimpleNamespace(answers_messages=lambda: bool(words), about_to_ask=lambda given: given)
+
+
+def _log(*words: str) -> Log:
+    """The log of a conversation in which these messages of the user are to be answered."""
+    log = Log(lambda: None, lambda end: None)
+    for id in words:
+        log.add(AnswerDue(id))
+    return log
 
 
 def test_a_result_on_its_way_is_not_sent_again() -> None:
@@ -266,7 +271,7 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
         await told
 
     server: Any = _SlowServer(call, said)
-    sync = ChatContextSync(server, llm.ChatContext([call, said]).get_by_id, _asker())
+    sync = ChatContextSync(server, _log(), llm.ChatContext([call, said]).get_by_id, _asker())
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
@@ -285,7 +290,9 @@ def test_a_reply_that_is_asked_for_while_another_is_asked_for_is_no_error() -> N
             reply.cancel()
 
     server: Any = _SlowServer(said, late)
-    sync = ChatContextSync(server, llm.ChatContext([said, late]).get_by_id, _asker(said.id))
+    sync = ChatContextSync(
+        server, _log(said.id), llm.ChatContext([said, late]).get_by_id, _asker(said.id)
+    )
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [late.id, said.id]
 
@@ -331,7 +338,7 @@ def test_words_without_a_transcript_stay_with_the_model() -> None:
     )
     server: Any = _SlowServer(known, gone)
     server.chat_ctx.items.append(new)
-    sync = ChatContextSync(server, llm.ChatContext([known, gone]).get_by_id, _asker())
+    sync = ChatContextSync(server, _log(), llm.ChatContext([known, gone]).get_by_id, _asker())
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]
 

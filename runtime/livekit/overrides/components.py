@@ -10,12 +10,7 @@ from livekit.agents import APIStatusError
 from livekit.agents.vad import VAD
 from livekit.rtc import EventEmitter
 
-from turnfsm.fsm.journal import (
-    Closed,
-    ComponentFailed,
-    ComponentPart,
-    ComponentSwitched,
-)
+from turnfsm.fsm.journal import Closed, ComponentFailed, ComponentPart, ComponentSwitched
 
 from .speech import current_speech
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import attrs
 from livekit.agents import llm
 
+from turnfsm.fsm.agenda.entries import HeardByModel
 from turnfsm.fsm.agenda.projection import Item, Part
 from turnfsm.fsm.agenda.server import diff, spoken_behind, wanted
+from turnfsm.runtime.log import Log
 
 from .speech import GovernedHandle
 
@@ -31,13 +33,6 @@ def part_of(item: llm.ChatItem) -> Part:
 
 class Asker(Protocol):
     """The activity that uses a realtime model."""
-
-    @property
-    def messages_to_answer(self) -> Collection[str]:
-        """The ids of the user's messages that still need a request to the model."""
-
-    def messages_heard(self, utterances: Sequence[str]) -> None:
-        """The model has heard these user messages."""
 
     def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
@@ -113,6 +108,7 @@ class ChatContextSync:
 
     Args:
         model: The realtime session.
+        log: The log of the conversation.
         in_history: Returns the item with an id in the session's history, or None.
         asker: The activity that uses the model. Another one may take it over.
     """
@@ -120,10 +116,11 @@ class ChatContextSync:
     def __init__(
         self,
         model: llm.RealtimeSession[Any],
+        log: Log,
         in_history: Callable[[str], llm.ChatItem | None],
         asker: Asker,
     ) -> None:
-        self._model = model
+        self._model, self._log = model, log
         self._in_history = in_history
         self.asker = asker
         self._send = model.update_chat_ctx
@@ -158,9 +155,11 @@ class ChatContextSync:
         First reports what the model has heard since the last check.
         """
         held = [item.id for item in self._model.chat_ctx.items if part_of(item) == "utterance"]
-        self.asker.messages_heard([id for id in held if id not in self._known])
+        for id in held:
+            if id not in self._known:
+                self._log.add(HeardByModel(id))
         self._known.update(held)
-        due = self.asker.messages_to_answer
+        due = self._log.agenda.unanswered
         return [id for id in held if id in due]
 
     @property

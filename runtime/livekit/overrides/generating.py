@@ -15,6 +15,7 @@ from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.agenda.entries import Answered
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_calls import Result
 
@@ -26,7 +27,7 @@ from .speech import GovernedHandle, govern, own_id
 from .streams import ItemStream
 from .tools import STILL_RUNNING, cancel_call, report_result, running_call
 
-__all__ = ["GeneratingActivity", "let_tools_end", "names"]
+__all__ = ["GeneratingActivity", "let_tools_end"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -239,7 +240,9 @@ class GeneratingActivity(AgentActivity):
                 return None
             item_ids.append(call.id)
             if speech.instructed:  # the model has also answered the user
-                self._conductor.realtime.answered()
+                due = self._conductor.log.agenda.due
+                answered = [o.id for o in due if o.kind == "utterance"]
+                self._conductor.log.add(Answered(answered))
             return self._with_own_id(call)
 
         messages = ItemStream(generation_ev.message_stream, on_message)
@@ -287,11 +290,6 @@ class GeneratingActivity(AgentActivity):
         context.insert(heard)
         with contextlib.suppress(llm.RealtimeError):
             await model.update_chat_ctx(context)
-
-
-def names(results: Sequence[llm.FunctionCallOutput]) -> str:
-    """The names and ids of these calls."""
-    return ", ".join(f"{result.name} ({result.call_id})" for result in results)
 
 
 def _results_of(speech: SpeechHandle) -> frozenset[str]:

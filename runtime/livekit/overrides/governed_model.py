@@ -40,8 +40,30 @@ class GovernedModel:
         own: dict[str, Any] = self.__dict__
         own["_model"], own["sync"], own["wrapped"] = model, sync, {}
         own["update_chat_ctx"], own["generate_reply"] = sync, sync.generate_reply
-        own["interrupt"] = unless_over(model.interrupt)
-        own["clear_audio"] = InputAudio(model, defers_turns)
+        own["defers_turns"], own["taken_over_in"] = defers_turns, None
+
+    def interrupt(self) -> None:
+        """As `RealtimeSession.interrupt`.
+
+        LiveKit calls it before a reply to results, even if that reply is dropped because the turn
+        is over. It would then interrupt the model's answer to the user.
+        """
+        speech = current_speech()
+        over = isinstance(speech, GovernedHandle) and speech.interrupted and speech.steps_over
+        if not (over and in_speech_task()):
+            self._model.interrupt()
+
+    def clear_audio(self) -> None:
+        """As `RealtimeSession.clear_audio`.
+
+        When an agent takes over the session, LiveKit clears the user's uncommitted audio. Here it
+        stays, and the next agent answers it. The audio of a deferred turn stays until it can be
+        answered.
+        """
+        if self.taken_over_in is not None and self.taken_over_in is asyncio.current_task():
+            self.__dict__["taken_over_in"] = None
+        elif not self.defers_turns():
+            self._model.clear_audio()
 
     def on(self, event: Any, callback: Callable[..., Any]) -> Callable[..., Any]:
         """As `RealtimeSession.on`. The activity gets the events of LiveKit's handler, and calls
@@ -58,7 +80,7 @@ class GovernedModel:
 
     def taken_over(self, by: Asker) -> None:
         """The current task starts an agent that takes the session over from the previous agent."""
-        self.clear_audio.taken_over()
+        self.__dict__["taken_over_in"] = asyncio.current_task()
         self.sync.generations.end_all()
         self.sync.asker = by
 
@@ -86,35 +108,6 @@ class GovernedModel:
         return hash(self._model)
 
 
-class InputAudio:
-    """Replaces `clear_audio` of a realtime session.
-
-    When an agent takes over the session, LiveKit clears the user's uncommitted audio. Here it
-    stays, and the next agent answers it. The audio of a deferred turn stays until it can be
-    answered.
-
-    Args:
-        model: The realtime session.
-        defers_turns: Returns whether a turn is deferred.
-    """
-
-    def __init__(self, model: llm.RealtimeSession[Any], defers_turns: Callable[[], bool]) -> None:
-        self._clear = model.clear_audio
-        self._defers_turns = defers_turns
-        self._taken_over_in: asyncio.Task[Any] | None = None
-
-    def taken_over(self) -> None:
-        """The current task starts an agent with this session."""
-        self._taken_over_in = asyncio.current_task()
-
-    def __call__(self) -> None:
-        begins = self._taken_over_in is not None
-        if begins and self._taken_over_in is asyncio.current_task():
-            self._taken_over_in = None
-        elif not self._defers_turns():
-            self._clear()
-
-
 class ClosedRealtimeSession:
     """A realtime session that does nothing, for a speech that outlives its agent."""
 
@@ -137,16 +130,3 @@ def in_speech_task() -> bool:
     """The current task belongs to a speech, not to a tool or the application."""
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
-
-
-def unless_over(interrupt: Callable[[], None]) -> Callable[[], None]:
-    """A model's `interrupt`. LiveKit calls it before a reply to results, even if that reply is
-    dropped because the turn is over. It would then interrupt the model's answer to the user."""
-
-    def interrupt_model() -> None:
-        speech = current_speech()
-        over = isinstance(speech, GovernedHandle) and speech.interrupted and speech.steps_over
-        if not (over and in_speech_task()):
-            interrupt()
-
-    return interrupt_model

@@ -13,6 +13,7 @@ from livekit.agents import NOT_GIVEN, inference, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.agenda.entries import Answered
 from turnfsm.fsm.sound import Sound
 
 from .components import follow_fallbacks
@@ -65,7 +66,7 @@ class HandoffActivity(HearingActivity):
             conversation.insert(list(self._items_to_add()))
         if model is not None and self._rt_turn_detection_enabled:
             # LiveKit interrupts the model here, although it may be about to answer.
-            self._conductor.realtime.answer_skipped(model.update_chat_ctx.unanswered())
+            self.answer_later(model.update_chat_ctx.unanswered())
         # The previous agent has heard these messages, and they have no answer yet.
         skipped = self._conductor.log.agenda.unclaimed
         recognised = [self.session.history.get_by_id(id) for id in skipped]
@@ -77,7 +78,7 @@ class HandoffActivity(HearingActivity):
     def _forget_lost(self, skipped: Collection[str]) -> None:
         present = {item.id for item in conversation_of(self).items}
         if lost := [id for id in skipped if id not in present]:
-            self._conductor.realtime.forgotten(lost)
+            self._conductor.log.add(Answered(lost))
             logger.warning(
                 "%s took over before a transcript arrived; the user's message gets no answer",
                 self.label,
@@ -206,7 +207,7 @@ class HandoffActivity(HearingActivity):
             if self._last_commit is None:
                 committed = self._leave_transcript(recognition)
             recognition.leave()
-            self._conductor.user.hearing_ends()
+            self._conductor.moved()  # a commit that waits for a transcript gets none
         if self.has_stt and self._conductor.user.speaking:
             self._conductor.utterance.post("passed_on")
         if committed:

@@ -8,13 +8,7 @@ from typing import Any
 from livekit.agents import Agent, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 
-__all__ = [
-    "LIVEKIT_COPIES",
-    "begin_with",
-    "begins_with",
-    "conversation_of",
-    "current_conversation",
-]
+__all__ = ["LIVEKIT_COPIES", "begin_with", "begins_with", "conversation_of", "current_conversation"]
 
 Options = Mapping[str, Any]
 """The options of `AgentSession.start`."""

@@ -20,6 +20,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import AgentEntryFailed
+from turnfsm.runtime.conversation.open_calls import RUNNING
 from turnfsm.runtime.conversation.waits import LongWait, Waiting
 
 from .realtime import Handler, RealtimeActivity
@@ -90,7 +91,7 @@ class LeavingActivity(RealtimeActivity):
         leaving = self._scheduling_paused or self._new_turns_blocked
         if leaving and not (ev.user_initiated or self._conductor.closing):
             self.turn_decided()
-            self._conductor.realtime.answer_skipped(self._unanswered_utterances())
+            self.answer_later(self._unanswered_utterances())
             self._create_speech_task(self._skip_reply(ev), name="turnfsm.skipped_reply")
         else:
             super().generation_created(livekit, ev)
@@ -103,7 +104,7 @@ class LeavingActivity(RealtimeActivity):
 
     def audio_left(self) -> None:
         """Audio was committed for the next agent."""
-        self._conductor.realtime.answer_skipped(self._unanswered_utterances() or [UNKNOWN])
+        self.answer_later(self._unanswered_utterances() or [UNKNOWN])
 
     async def _skip_reply(self, ev: llm.GenerationCreatedEvent) -> None:
         """The next agent answers. The model's unheard reply is removed from its conversation."""
@@ -160,12 +161,12 @@ class LeavingActivity(RealtimeActivity):
 
     def _released_tasks(self) -> list[asyncio.Task[Any]]:
         """This agent's tasks that wait for released calls."""
-        speeches = self._conductor.tools.detached_speeches()
+        speeches = {call.speech for call in self._conductor.tools if call.turn_over}
         tasks = [t for s in speeches if isinstance(s, GovernedHandle) for t in s.tasks]
         return [task for task in tasks if not task.done() and task in self._running]
 
     async def aclose(self) -> None:
-        self._conductor.replies.leaving(self)
+        self._conductor.speeches.leaving(self)
         self.left = True
         try:
             async with asyncio.timeout(None) as limit, self._bounded(limit):
@@ -179,7 +180,7 @@ class LeavingActivity(RealtimeActivity):
             await self._tool_executor.aclose()
             self.agent._activity = None
         finally:
-            self._conductor.replies.left(self)
+            self._conductor.speeches.left(self)
             self._conductor.tools.left(self)
             self._free_floor()
             cast(Any, self.session).agent_left()
@@ -225,7 +226,7 @@ class LeavingActivity(RealtimeActivity):
 
         def late() -> None:
             self._give_up_hooks(entering=False)
-            if limit is not None and not self._conductor.tools.runs_of(self):
+            if limit is not None and not self._calls_run:
                 limit.reschedule(asyncio.get_running_loop().time())
 
         timers = cast(Any, self.session).timers
@@ -251,6 +252,11 @@ class LeavingActivity(RealtimeActivity):
             wait.over(self._conductor.turn.now)
             for watch in watches:
                 watch.cancel()
+
+    @property
+    def _calls_run(self) -> bool:
+        calls = self._conductor.tools.find(RUNNING)
+        return any(cast(Any, call.agent) is self for call in calls)
 
     @property
     def _last_commit(self) -> asyncio.Task[Any] | None:
@@ -283,10 +289,7 @@ class LeavingActivity(RealtimeActivity):
             await self._conductor.until(lambda: self._silent)
             silent_since = self._conductor.turn.now
             while self._silent:
-                try:
-                    async with asyncio.timeout(seconds):
-                        await self._conductor.until(lambda: not self._silent)
-                except TimeoutError:
+                if not await self._conductor.until(lambda: not self._silent, seconds):
                     call(silent_since)
 
     def _give_up_hooks(self, *, entering: bool) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
-from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
+from livekit.agents.voice.io import AudioOutput
 
-__all__ = ["StepOutput", "nothing"]
+__all__ = ["StepOutput"]
 
 
 @attrs.frozen
@@ -27,31 +26,6 @@ class StepOutput:
     def can_pause(self) -> bool:
         """It can pause, and the session resumes after false interruptions."""
         return self.audio.can_pause and self.agent.resumes
-
-    def listen(
-        self,
-        started: Callable[[float], None],
-        finished: Callable[[], None],
-    ) -> Callable[[], None]:
-        """Call functions when playout starts and when it finishes.
-
-        Returns a function that removes them.
-        """
-        audio = self.audio
-
-        def on_started(ev: PlaybackStartedEvent) -> None:
-            started(ev.created_at)
-
-        def on_finished(_: PlaybackFinishedEvent) -> None:
-            finished()
-
-        def stop() -> None:
-            audio.off("playback_started", on_started)
-            audio.off("playback_finished", on_finished)
-
-        audio.on("playback_started", on_started)
-        audio.on("playback_finished", on_finished)
-        return stop
 
     def pause(self, *, heard: bool) -> None:
         """Pause. If it was playing, turn detection is told that the agent is silent."""
@@ -86,7 +60,3 @@ class StepOutput:
 
 def _pending(audio: AudioOutput) -> int:
     return getattr(audio, "_pending_playback_count", 0)
-
-
-def nothing() -> None:
-    """Do nothing."""

@@ -11,6 +11,7 @@ from livekit.agents import llm
 
 from turnfsm.fsm.agenda.projection import Item, Part, complete, project, unanswered
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.open_calls import AWAITS_YES
 from turnfsm.runtime.conversation.tool_call import ToolCall
 from turnfsm.runtime.conversation.wording import ASKING
 
@@ -90,7 +91,7 @@ def _asked_about(conductor: Conductor, shown: Collection[str]) -> list[llm.ChatI
     """The calls that wait for the user's yes, so that the model does not repeat them.
     LiveKit learns of a call when its tool begins."""
     asked: list[llm.ChatItem] = []
-    for call in conductor.tools.asking:
+    for call in conductor.tools.find(AWAITS_YES):
         item = _item_of(call)
         if item is None or call.id in shown:
             continue

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from livekit.agents import llm
 from livekit.agents.utils import is_given
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.agenda.entries import AnswerDue
 from turnfsm.runtime.conversation.ports import Source
 
 from .conversation import ChatContextSync, results_in
-from .generating import GeneratingActivity, names
+from .generating import GeneratingActivity
 from .governed_model import ClosedRealtimeSession, GovernedModel, in_speech_task
 from .history import conversation_of
 from .recognition import until
@@ -68,14 +69,14 @@ class RealtimeActivity(GeneratingActivity):
         self._last_model = model if model is not None else self._last_model
 
     def _governed(self, model: llm.RealtimeSession[Any]) -> Any:
-        sync = ChatContextSync(model, self.session.history.get_by_id, self)
+        sync = ChatContextSync(model, self._conductor.log, self.session.history.get_by_id, self)
         return GovernedModel(model, sync, lambda: self._conductor.turns.deferred is not None)
 
     def input_speech_started(self, livekit: Handler, ev: llm.InputSpeechStartedEvent) -> None:
         """The model hears the user. `livekit` is LiveKit's handler of the event."""
         livekit(ev)
         if self._decides:  # the model cancels its own answer, even for a noise
-            self._conductor.realtime.answer_skipped(self._unanswered_utterances())
+            self.answer_later(self._unanswered_utterances())
         if self._decision is not None:
             self._decision.cancel()
         if self._hears_the_user:
@@ -112,7 +113,7 @@ class RealtimeActivity(GeneratingActivity):
             self.decide_within(DECISION)
         if self._hears_the_user:
             self._conductor.user.voice_ended()
-        self._conductor.realtime.answer_awaited()
+        self._conductor.host.answer_pending()
 
     def generation_created(self, livekit: Handler, ev: llm.GenerationCreatedEvent) -> None:
         """The model begins a reply."""
@@ -140,14 +141,11 @@ class RealtimeActivity(GeneratingActivity):
 
     # -- `Asker`
 
-    @property
-    def messages_to_answer(self) -> Collection[str]:
-        """The ids of the user's messages that still need a request to the model."""
-        return self._conductor.log.agenda.unanswered
-
-    def messages_heard(self, utterances: Iterable[str]) -> None:
-        """The model has heard these user messages."""
-        self._conductor.realtime.heard(utterances)
+    def answer_later(self, utterances: Iterable[str]) -> None:
+        """The model's own answer to these user messages will not be played: its agent is about to
+        be replaced, or the model was asked for something else."""
+        for id in utterances:
+            self._conductor.log.add(AnswerDue(id))
 
     def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
@@ -168,17 +166,18 @@ class RealtimeActivity(GeneratingActivity):
         if given is None:
             due = self._overtaken(speech) if speech.delivers_only else []
             answers = not later
-            own = f"{ARRIVED.format(calls=names(due))} {UNLESS_DELIVERED}" if due else None
+            calls = ", ".join(f"{result.name} ({result.call_id})" for result in due)
+            own = f"{ARRIVED.format(calls=calls)} {UNLESS_DELIVERED}" if due else None
         else:
             answers = sync.ends_with_open_utterance and not later
             own = given
         shown = results_in(conversation_of(self))
         self._conductor.requests.sent(speech, shown, given, answers=answers)
         if (given is not None or later) and self._decides:  # it cancels its own answer
-            self._conductor.realtime.answer_skipped(sync.unanswered())
+            self.answer_later(sync.unanswered())
             self.turn_decided()
-        hint = self._conductor.requests.hint(speech) if given is None else None
-        parts = filter(None, (own, hint, LATER if later else None))
+        delivers = self._conductor.log.agenda.delivers(speech.id) if given is None else ()
+        parts = filter(None, (own, self._conductor.host.hint(delivers), LATER if later else None))
         return " ".join(parts) or instructions
 
     def _unanswered_utterances(self) -> list[str]:
@@ -259,7 +258,7 @@ class RealtimeActivity(GeneratingActivity):
                 await asyncio.wait(pending)
             await self._forget()
         self._asking = handle
-        others = self._conductor.replies.would_deliver(speech)
+        others = self._conductor.speeches.would_deliver(speech)
         delivers = others or self._has_undelivered_results(handle)
         if tool_reply and not (given or delivers) and self._utterance_is_answered_next:
             return  # it would answer the user, perhaps without all calls
@@ -288,7 +287,7 @@ class RealtimeActivity(GeneratingActivity):
         if self._creating is not None:  # the model answers by itself, or replies to results
             self._begins(self._creating, speech)
             if not self.model_replies:
-                self._conductor.realtime.answers_by_itself(govern(speech, self._conductor))
+                self._conductor.speech.answers_by_itself(govern(speech, self._conductor))
         super()._schedule_speech(speech, priority, force)
 
     def _request(self, instructions: str) -> GovernedHandle:

@@ -19,6 +19,7 @@ from livekit.agents.voice.audio_recognition import (
 )
 from livekit.agents.voice.endpointing import BaseEndpointing
 
+from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.conversation.utterance import Question
 
 from .segment import Segment
@@ -36,11 +37,13 @@ class GovernedRecognition(AudioRecognition):
     """
 
     waits_for: Callable[[Question], bool]
-    transcribed: Callable[[], bool]
     """Says whether the transcript of the last speech may still arrive."""
 
-    until: Callable[[Callable[[], bool]], Awaitable[None]]
-    """Waits for a condition, which is checked after every event."""
+    transcribed: Callable[[], bool]
+    """Says whether the transcript of all speech has arrived."""
+
+    until: Callable[..., Awaitable[bool]]
+    """`Conductor.until`."""
 
     vad_failed: Callable[[VAD, BaseException], None]
     """Called with the VAD and the exception that it has raised."""
@@ -145,16 +148,14 @@ class GovernedRecognition(AudioRecognition):
         return not self._audio_transcript or self._commit_waits_until > _now()
 
     def _commit_later(self, decide: Callable[[], None]) -> None:
-        wait = self._commit_waits_until - _now() if self._audio_transcript else None
+        wait = self._commit_waits_until - _now() if self._audio_transcript else NEVER
         commit = self._commit_with_transcript(decide, wait)
         self._committing = True
         self._end_of_turn_task = asyncio.create_task(commit)
         self._committing = False
 
-    async def _commit_with_transcript(self, decide: Callable[[], None], wait: float | None) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(wait):
-                await self.until(lambda: self._leaves or not self.waits_for("transcript_pending"))
+    async def _commit_with_transcript(self, decide: Callable[[], None], wait: float) -> None:
+        await self.until(lambda: self._leaves or not self.waits_for("transcript_pending"), wait)
         self._commit = self.__dict__["_end_of_turn_task"] = None
         decide()
         if (decision := self._end_of_turn_task) is not None:

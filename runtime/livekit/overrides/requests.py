@@ -17,6 +17,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from opentelemetry import context as otel_context
 
 from turnfsm.fsm.journal import ReplyText
+from turnfsm.runtime.conversation.open_calls import RUNNING, UNCOMMITTED
 from turnfsm.runtime.conversation.pauses import Sound
 
 from .generating import let_tools_end
@@ -31,6 +32,11 @@ __all__ = ["LIVEKIT_TELLS", "RequestingActivity"]
 
 LIVEKIT_TELLS = "update_chat_ctx" in AgentActivity._tts_task_impl.__code__.co_names
 """Since 1.8.9 LiveKit adds the text of `say()` to a realtime model's conversation."""
+
+_LIVEKIT = AgentActivity._tts_task_impl.__globals__
+
+_AUDIO = {"forward_generation": "audio_source", "perform_audio_forwarding": "tts_output"}
+"""The argument that has the audio, by LiveKit's function that forwards it."""
 
 
 class RequestingActivity(HandoffActivity):
@@ -54,7 +60,7 @@ class RequestingActivity(HandoffActivity):
     def _generate_reply(self, **request: Any) -> SpeechHandle:
         handle = govern(super()._generate_reply(**request), self._conductor)
         asked: llm.ChatMessage | None = request.get("user_message") or None
-        self._conductor.replies.asked(
+        self._conductor.speeches.asked(
             handle,
             self,
             [asked.id] if asked is not None else [],
@@ -87,7 +93,7 @@ class RequestingActivity(HandoffActivity):
         self, handle: SpeechHandle, asked: llm.ChatMessage | None, own: object
     ) -> bool:
         """Wait until the model may be asked to reply: to a message, or with instructions."""
-        if self._conductor.tools.any_runs:
+        if self._conductor.tools.find(RUNNING):
             await let_tools_end()
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
         waited |= await self._conductor.requests.may_request(govern(handle, self._conductor))
@@ -155,7 +161,7 @@ class RequestingActivity(HandoffActivity):
             and (request.waited or item.type in ("function_call", "function_call_output"))
         ]
         shown |= {item.id for item in missing}
-        calls = self._conductor.tools.uncommitted()
+        calls = self._conductor.tools.find(UNCOMMITTED)
         ended = (item for call in calls for item in items_of_call(call.speech, call.id))
         return missing + [item for item in ended if item.id not in shown and item.id not in known]
 
@@ -181,7 +187,7 @@ class RequestingActivity(HandoffActivity):
             speech._authorize_generation()
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
-        speech, replies = govern(handle, self._conductor), self._conductor.replies
+        speech, replies = govern(handle, self._conductor), self._conductor.speeches
 
         def before() -> bool:
             others = iter(replies.may_still_call(speech))
@@ -211,23 +217,16 @@ class RequestingActivity(HandoffActivity):
         asked, own = request.get("new_message"), request.get("instructions")
         if not await self._may_ask(speech_handle, asked, own):
             return
-        task = _calling(
-            AgentActivity._pipeline_reply_task_impl,
-            {
-                "perform_llm_inference": self._infers(speech_handle),
-                "forward_generation": self._forwards(speech_handle, "audio_source"),
-            },
-        )
+        names = self._inference(speech_handle) | self._forwarding(speech_handle)
+        task = _calling(AgentActivity._pipeline_reply_task_impl, names)
         await task(self, speech_handle=speech_handle, **request)
 
     async def _tts_task_impl(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
         self._turn_begins(speech_handle)
         self._conductor.record(ReplyText(speech_handle.id))
         self._plays(speech_handle)
-        task = _calling(
-            AgentActivity._tts_task_impl,
-            {"perform_audio_forwarding": self._forwards(speech_handle, "tts_output", how["text"])},
-        )
+        names = self._forwarding(speech_handle, how["text"])
+        task = _calling(AgentActivity._tts_task_impl, names)
         await task(self, speech_handle, *what, **how)
         if not LIVEKIT_TELLS:
             await self._add_heard_text(speech_handle)
@@ -240,10 +239,8 @@ class RequestingActivity(HandoffActivity):
         **response: Any,
     ) -> None:
         self._turn_begins(speech_handle)
-        task = _calling(
-            AgentActivity._realtime_generation_task_impl,
-            {"forward_generation": self._forwards(speech_handle, "audio_source")},
-        )
+        names = self._forwarding(speech_handle)
+        task = _calling(AgentActivity._realtime_generation_task_impl, names)
         play = partial(task, self, speech_handle=speech_handle, **response)
         await self._generate(speech_handle, generation_ev, play)
 
@@ -251,28 +248,28 @@ class RequestingActivity(HandoffActivity):
         # the current span is that of the agent's turn
         govern(handle, self._conductor).turn_context = otel_context.get_current()
 
-    def _infers(self, handle: SpeechHandle) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        speech, conductor = govern(handle, self._conductor), self._conductor
+    def _inference(self, handle: SpeechHandle) -> dict[str, Any]:
+        """LiveKit's function that asks the model, by its name."""
+        speech, reports = govern(handle, self._conductor), self._conductor.speech
+        over = partial(reports.response_over, speech)
+        begins, produced, ended = self.stream_begins, self.stream_came, self.stream_ended
 
         def ended_with(task: asyncio.Task[Any]) -> None:
             speech.failed |= not task.cancelled() and task.exception() is not None
-            conductor.speech.response_over(speech)
+            over()
 
-        def replaces(original: Callable[..., Any]) -> Callable[..., Any]:
-            def perform(*, node: Any, **how: Any) -> Any:
-                over = partial(conductor.speech.response_over, speech)
-                begins, produced, ended = self.stream_begins, self.stream_came, self.stream_ended
-                task, data = original(node=CountedNode(node, begins, produced, over, ended), **how)
-                task.add_done_callback(ended_with)
-                return task, data
+        def perform(*, node: Any, **how: Any) -> Any:
+            counted = CountedNode(node, begins, produced, over, ended)
+            task, data = _LIVEKIT["perform_llm_inference"](node=counted, **how)
+            task.add_done_callback(ended_with)
+            return task, data
 
-            return perform
+        return {"perform_llm_inference": perform}
 
-        return replaces
-
-    def _forwards(
-        self, handle: SpeechHandle, audio: str, text: str | AsyncIterable[str] = ""
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def _forwarding(
+        self, handle: SpeechHandle, text: str | AsyncIterable[str] = ""
+    ) -> dict[str, Any]:
+        """LiveKit's functions that forward text and audio of a step to the output, by name."""
         speech, floor = govern(handle, self._conductor), self._conductor.floor
         reports = self._conductor.speech
         needs_text, needs_sound = reports.needs_text, reports.needs_sound
@@ -285,22 +282,19 @@ class RequestingActivity(HandoffActivity):
             sound = Sound(frame.data, rate) if needs_sound else None
             return floor.frame_received(speech, frame.duration, sound)
 
-        def replaces(original: Callable[..., Any]) -> Callable[..., Any]:
-            def forward(**how: Any) -> Any:
-                how["reconcile_playout_pause"] = partial(reports.start_playout, speech)
-                source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
-                if source is not None:
-                    how[audio] = CountedStream(source, on_frame)
-                if needs_text:
-                    if isinstance(text, str):
-                        on_text(text)
-                    if how.get("text_source") is not None:
-                        how["text_source"] = CountedStream(how["text_source"], on_text)
-                return original(**how)
+        def forward(name: str, audio: str, **how: Any) -> Any:
+            how["reconcile_playout_pause"] = partial(reports.start_playout, speech)
+            source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
+            if source is not None:
+                how[audio] = CountedStream(source, on_frame)
+            if needs_text:
+                if isinstance(text, str):
+                    on_text(text)
+                if how.get("text_source") is not None:
+                    how["text_source"] = CountedStream(how["text_source"], on_text)
+            return _LIVEKIT[name](**how)
 
-            return forward
-
-        return replaces
+        return {name: partial(forward, name, audio) for name, audio in _AUDIO.items()}
 
 
 def _without(items: Sequence[llm.ChatItem], part: slice) -> list[llm.ChatItem]:
@@ -308,21 +302,15 @@ def _without(items: Sequence[llm.ChatItem], part: slice) -> list[llm.ChatItem]:
 
 
 def _calling(
-    function: Callable[..., Coroutine[Any, Any, None]],
-    replaced: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]],
+    function: Callable[..., Coroutine[Any, Any, None]], replaced: Mapping[str, Any]
 ) -> Callable[..., Coroutine[Any, Any, None]]:
-    """A copy of the function with some of its global names replaced.
+    """A copy of a function of LiveKit's with some of its global names replaced.
 
     LiveKit reads `Agent.llm_node` and the audio output in the middle of the function. Otherwise
     they would have to be replaced on the application's objects.
-
-    Args:
-        function: A function of LiveKit's.
-        replaced: By the name of a global function: returns its replacement for the original.
     """
     assert isinstance(function, FunctionType)
-    names = dict(function.__globals__)
-    names |= {name: replace(names[name]) for name, replace in replaced.items()}
+    names = {**function.__globals__, **replaced}
     copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )

@@ -12,12 +12,7 @@ from functools import partial
 from typing import Any
 from weakref import WeakSet
 
-from livekit.agents import (
-    Agent,
-    AgentFalseInterruptionEvent,
-    ConversationItemAddedEvent,
-    llm,
-)
+from livekit.agents import Agent, AgentFalseInterruptionEvent, ConversationItemAddedEvent, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
@@ -31,7 +26,6 @@ from .activity import GovernedActivity, adopt
 from .closing import ClosingSession
 from .handoff import results_when_copied
 from .history import conversation_of
-from .output import StepOutput, nothing
 from .run import GovernedRun
 from .speech import GovernedHandle
 
@@ -126,15 +120,6 @@ class GovernedSession(ClosingSession[Userdata_T]):
     @abstractmethod
     def follow_options(self) -> None:
         """Apply the options that the application has changed."""
-
-    def listen_to(self, output: StepOutput | None) -> None:
-        """Report the playout of this output only."""
-        self._stop_listening()
-        self._stop_listening = nothing
-        if output is None:
-            return
-        floor = self._conductor.floor
-        self._stop_listening = output.listen(floor.playout_started, floor.playout_finished)
 
     def tune(self, tuning: Tuning) -> None:
         """Apply the tuning of a state."""

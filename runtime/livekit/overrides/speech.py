@@ -218,8 +218,9 @@ class GovernedHandle(SpeechHandle):
     async def _wait_for_authorization(self) -> None:
         # Once LiveKit's task has the floor, it cannot wait for the floor again.
         await super()._wait_for_authorization()
-        while self._conductor.speech.awaits_model(self):
-            await self._conductor.until(lambda: not self._conductor.speech.awaits_model(self))
+        speeches = self._conductor.speeches
+        while speeches.of(self).silent:  # a filler may go first
+            await self._conductor.until(lambda: not speeches.of(self).silent)
             await super()._wait_for_authorization()
 
     def end(self, *, step: bool = False) -> None:

@@ -19,9 +19,8 @@ from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.livekit.stock import AgentSession
 
-from .handing_over import hand_over, hands_over, refused, without_agent
 from .speech import GovernedHandle, govern
-from .tool_context import TurnContext
+from .tool_context import TurnContext, hand_over, hands_over, refused, without_agent
 
 __all__ = [
     "STILL_RUNNING",
@@ -80,7 +79,7 @@ class GovernedExecutor(_ToolExecutor):
             self._conductor.requests.call_started(call.call_id)
         running = self._running_tasks.get(call.call_id)
         if hands_over(value):
-            tools.returned_agent(call.call_id)
+            self._conductor.ledger.returned_agent(call.call_id)
         if type(value).__name__ == "InputRequired":
             tools.input_required(call.call_id, value.question)
         elif _is_silent(without_agent(value), activity and activity.agent):

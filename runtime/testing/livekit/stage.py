@@ -13,7 +13,7 @@ from typing import Any, cast
 from livekit.agents import Agent, llm
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.livekit.overrides import current_conversation
+from turnfsm.runtime.livekit.overrides.history import current_conversation
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
