@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from turnfsm.fsm.metrics.panel import TICK, Tick
-from turnfsm.fsm.metrics.spans import spans_of
+from turnfsm.fsm.metrics.panel import TICK, Tick, spans_of
 
 from .events import Evidence, Recorded, Recording, in_order, played
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from statistics import fmean
+from typing import TypeVar
 
 import attrs
 
-from .spans import spans_of
+__all__ = ["FIGURES", "TICK", "Panel", "PanelCounts", "Tick", "panel", "spans_of"]
 
-__all__ = ["FIGURES", "TICK", "Panel", "PanelCounts", "Tick", "panel"]
+Time = TypeVar("Time", int, float)
 
 TICK = 0.2
 """The length of a tick, in seconds."""
@@ -190,6 +191,24 @@ def _spans(ticks: Sequence[Tick], speaks: Callable[[Tick], bool]) -> Iterator[_S
     for start, end in spans_of(enumerate(map(speaks, ticks)), len(ticks)):
         kinds = frozenset(kind for tick in ticks[start:end] for kind, _ in tick.sounds)
         yield _Span(start, end, ticks[start].backchannel, kinds)
+
+
+def spans_of(moments: Iterable[tuple[Time, bool]], end: Time) -> Iterator[tuple[Time, Time]]:
+    """The spans in which something is the case.
+
+    Args:
+        moments: Times in their order, each with whether it is the case from then on.
+        end: The end of the last span if it is still the case.
+    """
+    since: Time | None = None
+    for t, holds in moments:
+        if holds and since is None:
+            since = t
+        elif not holds and since is not None:
+            yield since, t
+            since = None
+    if since is not None:
+        yield since, end
 
 
 def _at(ticks: Sequence[Tick], n: int) -> Tick:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from turnfsm.fsm.journal import Journal
 
 from .floor import HEARD
-from .panel import TICK, Tick
-from .spans import spans_of
+from .panel import TICK, Tick, spans_of
 
 __all__ = ["LABEL", "sampled", "ticks_of"]
 
