@@ -23,12 +23,7 @@ _RULES = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 
 
 def chart_svg(chart: Chart, theme: Theme = "auto", focus: bool = False) -> str:
-    """Draw a chart.
-
-    Args:
-        theme: ``auto`` follows the reader's system, where the reader can.
-        focus: Fade what does not leave the marked state.
-    """
+    """Draw a chart; `focus` fades what does not leave the marked state."""
     return _Writer(chart, layout(chart), theme, focus).write()
 
 

@@ -62,15 +62,7 @@ def read_journal(path: str | Path) -> Journal:
 
 
 def parse_journal(data: bytes | str, file: str = "<journal>") -> Journal:
-    """Read a journal from the bytes of a file.
-
-    Args:
-        data: The bytes.
-        file: The name for errors and `Journal.damage`.
-
-    Raises:
-        JournalError: As `read_journal`.
-    """
+    """Read a journal from the bytes of a file, as `read_journal`. `file` is the name for errors."""
     # not splitlines(): JSON strings may contain U+2028, which does not end a line here
     blob = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     lines = [(n, line) for n, line in enumerate(blob.split(b"\n"), 1) if line.strip()]
@@ -142,11 +134,7 @@ class JournalReader:
             raise JournalError(message) from None
 
     def take(self, place: str, fields: Any) -> Record | None:
-        """The record of a line that was already parsed as JSON.
-
-        Args:
-            place: The file and line, for errors.
-        """
+        """The record of a line that was already parsed as JSON. `place` is for errors."""
         if not isinstance(fields, Mapping):
             raise JournalError(f"{place}: not a record; a journal has one JSON object a line")
         if self.header is None:

@@ -280,11 +280,7 @@ def _plain(figures: Figures) -> dict[str, Any]:
 
 
 def _turn_rows(figures: Figures) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """One row for each turn of a conversation: its outcome, and the response by part.
-
-    Returns:
-        The head, and the rows.
-    """
+    """The head, and a row for each turn: its outcome, and the response by part."""
     parts = tuple(figures.response_parts)
     rows = []
     for turn, response in figures.turn_ends:

@@ -164,10 +164,8 @@ def _plain(value: Any) -> str:
 def path_of(target: str | Path) -> Path:
     """The path of the file: the target, or a new name in it if it is a folder.
 
-    A text that ends with a slash is a folder, which is made if it does not exist.
-
-    Raises:
-        JournalError: The folder cannot be made.
+    A text that ends with a slash is a folder, which is made if it does not exist. A `JournalError`
+    says why it cannot be made.
     """
     path = Path(target)
     if not (str(target).endswith(("/", os.sep)) or path.is_dir()):
@@ -180,11 +178,7 @@ def path_of(target: str | Path) -> Path:
 
 
 def new_file(path: Path) -> IO[str]:
-    """Make a file that only its owner can read.
-
-    Raises:
-        JournalError: The file exists or cannot be made.
-    """
+    """Make a file that only its owner can read. A `JournalError` says why it cannot be made."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

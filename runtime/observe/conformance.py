@@ -20,11 +20,9 @@ _MOST_LINES = 10
 
 
 class Conformance:
-    """Checks each entry against the properties of the flow.
+    """Checks each entry against the properties of the flow, and reports each broken one.
 
-    Args:
-        timers: The seconds of all timers.
-        report: Called with each broken property, after the entry was carried out.
+    `timers` are the seconds of all timers.
     """
 
     measures = False

@@ -90,11 +90,9 @@ class Figures:
 
 
 class SpanEvents:
-    """Adds decisions as events to the open spans of a session.
+    """Adds decisions as events to the current span of a session, if there is one.
 
-    Args:
-        said: The events may contain text of the conversation.
-        span: Returns the current span; None if there is none.
+    With `said` the events may contain text of the conversation.
     """
 
     def __init__(self, said: bool, span: Callable[[], Span | None]) -> None:

@@ -39,9 +39,7 @@ class Watch:
 
     Consumers get records in batches, so that posts stay fast. Record by record it would take
     several times as long, because LiveKit's code runs in between.
-
-    Args:
-        consumers: Get the records at intervals. An event loop must be running.
+    An event loop must be running.
     """
 
     def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:

@@ -29,9 +29,7 @@ _INSERT = "INSERT INTO turnfsm_record VALUES (%s, %s, %s, %s) ON CONFLICT DO NOT
 class SqlStore(ABC):
     """A `Store` with a table of sessions and one of records.
 
-    Args:
-        redact: How the text of the conversation is redacted.
-        sql: Changes a statement of PostgreSQL to the dialect of the database.
+    `sql` changes a statement of PostgreSQL to the dialect of the database.
     """
 
     def __init__(self, redact: Redact | None, sql: Callable[[str], str] = str) -> None:

@@ -216,7 +216,6 @@ class Hub:
     """All sessions of one server.
 
     Attributes:
-        feeds: Where records come from.
         unread: Why journals cannot be shown, a sentence for each.
         changed: Called in the server's thread when there is something new.
     """
