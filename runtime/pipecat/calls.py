@@ -22,7 +22,7 @@ from turnfsm.runtime.host.reply import Reply
 
 from .requests import content_of
 
-__all__ = ["Handler", "NoResult", "PipecatCalls"]
+__all__ = ["GovernedResult", "Handler", "PipecatCalls"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -48,9 +48,15 @@ _running: ContextVar[str | None] = ContextVar("turnfsm_call", default=None)
 
 
 @dataclass
-class NoResult(f.FunctionCallResultProperties):
-    """Those of a text that replaces a result: the call has failed, or was refused or cancelled. The
-    frame's own `error` is for handlers that raise, and a governed one never does."""
+class GovernedResult(f.FunctionCallResultProperties):
+    """The properties of a result, or of the text that replaces one. The frame's own `error` is for
+    handlers that raise, and a governed one never does.
+
+    Attributes:
+        how: How the call has ended, as in `LedgerCall.gave`.
+    """
+
+    how: str = "result"
 
 
 @attrs.define
@@ -237,9 +243,8 @@ class PipecatCalls(Calls):
                 await own()
 
         entry = self.host.conductor.tools.get(call.id)
-        done = entry is None or entry.entry.gave == "result"
-        kind = f.FunctionCallResultProperties if done else NoResult
-        properties = kind(run_llm=False, on_context_updated=updated)
+        how = entry.entry.gave if entry is not None else None
+        properties = GovernedResult(run_llm=False, on_context_updated=updated, how=how or "result")
         await call.of.give(call.result, properties=properties)
 
     async def _settle(

@@ -21,7 +21,7 @@ from pipecat.processors.frame_processor import FrameDirection
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 
-from .calls import NoResult
+from .calls import GovernedResult
 from .failures import failure_of
 from .requests import RUNS, call_status, text_of
 
@@ -103,9 +103,7 @@ class FrameEvents(BaseObserver):
             case f.FunctionCallResultFrame() if (
                 frame.properties is None or frame.properties.is_final
             ):
-                replaced = frame.error is not None or isinstance(frame.properties, NoResult)
-                status = "error" if replaced else "done"
-                ended = {"update": "ended", "status": status, "result": _to_be_said(frame)}
+                ended = {"update": "ended", "status": _status(frame), "result": _to_be_said(frame)}
                 self._tool(frame.tool_call_id, ended)
             case f.FunctionCallCancelFrame():
                 self._tool(frame.tool_call_id, {"update": "ended", "status": "cancelled"})
@@ -210,6 +208,13 @@ class FrameRecorder(FrameEvents):
         header = {"pipecat": version("pipecat-ai"), "started_at": round(time.time(), 3)}
         lacks = [need.name for need in _LACKS]
         super().__init__(EventFile(target, {**header, "lacks": lacks}).event)
+
+
+def _status(frame: f.FunctionCallResultFrame) -> str:
+    how = "result" if frame.error is None else "error"
+    if isinstance(frame.properties, GovernedResult):
+        how = frame.properties.how
+    return {"result": "done", "cancelled": "cancelled"}.get(how, "error")
 
 
 def _to_be_said(frame: f.FunctionCallResultFrame) -> bool:

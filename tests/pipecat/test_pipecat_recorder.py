@@ -10,12 +10,14 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.pipeline.worker import PipelineWorker
+from pipecat_stage import moments
 
 from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
 from turnfsm.pipecat import FrameRecorder, TurnGovernor
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.pipecat import HOST
 from turnfsm.runtime.pipecat.requests import text_of
+from turnfsm.runtime.testing.pipecat import Messages, Says, Stage, Tool
 
 SCENARIOS = {scene.id: scene for scene in HOST.all}
 
@@ -89,6 +91,26 @@ def test_the_messages_of_a_governed_pipeline_are_those_of_the_conversation(
     events = parse_recording(recording.getvalue().encode(), "events.jsonl")
     recorded = [event.text("role") for event in events.named("conversation_item_added")]
     assert recorded == [message["role"] for message in context if text_of(message)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "status"),
+    [
+        (Tool(1.0, "done"), "done"),
+        (Tool(1.0, RuntimeError("no")), "error"),
+        (Tool(9.0, "done", {"timeout_secs": 1.0}), "cancelled"),
+    ],
+)
+def test_a_governed_call_ends_in_the_recording_as_it_has_ended(
+    tool: Tool, status: str, recording: io.StringIO
+) -> None:
+    def model(messages: Messages) -> Says:
+        return Says(calls=(("book", {}),)) if len(messages) == 1 else Says("Well.")
+
+    Stage(model, {"book": tool}, script=moments((0.0, "please book"))).run(15.0)
+    events = parse_recording(recording.getvalue().encode(), "events.jsonl")
+    updates = [event.text("status") for event in events.named("tool_execution_updated")]
+    assert updates == ["", status]
 
 
 def test_a_caller_who_hangs_up_while_a_tool_runs_raises_no_alarm(recording: io.StringIO) -> None:
