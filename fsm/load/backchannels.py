@@ -43,10 +43,8 @@ def add_backchannels(parts: Parts) -> None:
     """After some seconds of speech, the next pause in it gets a backchannel."""
     if (its := parts.file.backchannels) is None:
         return
-    parts.declare("backchannels", _SECTION)
-    parts.action(
-        "say_backchannel", Action(say=its.say, audio=its.audio, backchannel=True), _SECTION
-    )
+    parts.declare("backchannels")
+    parts.action("say_backchannel", Action(say=its.say, audio=its.audio, backchannel=True))
     spoken = Transition(conditions=("user_speaking",), unless=("backchannel_due",))
     said = Transition(
         conditions=("backchannel_due", "backchannel_ready", "user_speaking", "user_silent"),
@@ -55,12 +53,12 @@ def add_backchannels(parts: Parts) -> None:
         restarts=("backchannel_after", "backchannel_look"),
     )
     for state in (state for state in its.in_ if state in _STATES):
-        parts.paced_timer(state, "backchannel_after", its.after, _AFTER, spoken, _SECTION)
-        parts.timer(state, "backchannel_look", _LOOK, said, _SECTION)
+        parts.paced_timer(state, "backchannel_after", its.after, _AFTER, spoken)
+        parts.timer(state, "backchannel_look", _LOOK, said)
         rows = parts.rows(state).get(_BEGINS, ())
         begun = also_restarting(rows, ("backchannel_after",), ("prepare_backchannel",))
-        parts.trigger(state, _BEGINS, begun, _SECTION)
+        parts.trigger(state, _BEGINS, begun)
         parts.tuned(state, Tuning(min_silence=its.pause), {"min_silence": (*_SECTION, "pause")})
     if heard := parts.rows("thinking").get("playout_started"):
         stops = tuple(attrs.evolve(r, actions=(*r.actions, "stop_backchannel")) for r in heard)
-        parts.trigger("thinking", "playout_started", stops, _SECTION)
+        parts.trigger("thinking", "playout_started", stops)

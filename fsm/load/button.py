@@ -39,14 +39,14 @@ def add_button(parts: Parts) -> None:
         parts.file = attrs.evolve(parts.file, turn_detection="manual")
     methods = (button.press, button.release, button.cancel)
     for (name, means), method in zip(_EVENTS.items(), methods, strict=True):
-        parts.add("events", name, Trigger(is_=means, rpc=method), _SECTION)
-    parts.declare("button", _SECTION)
+        parts.add("events", name, Trigger(is_=means, rpc=method))
+    parts.declare("button")
     for name in parts.file.states:
         if asks := parts.rows(name).get("reply"):
             later = (attrs.evolve(row, unless=(*row.unless, "button_held")) for row in asks)
-            parts.trigger(name, "reply", tuple(later), _SECTION)
+            parts.trigger(name, "reply", tuple(later))
     ended = parts.rows("listening").get("user_stopped_speaking", ())
     silences = next((row.restarts for row in ended if not (row.conditions or row.unless)), ())
     for trigger in ("button_released", "button_cancelled"):
         rows = (attrs.evolve(row, restarts=silences) for row in parts.rows("listening")[trigger])
-        parts.trigger("listening", trigger, tuple(rows), _SECTION)
+        parts.trigger("listening", trigger, tuple(rows))

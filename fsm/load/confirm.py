@@ -46,12 +46,12 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
 def add_confirm(parts: Parts) -> None:
     """A call that needs a yes makes the agent ask. Only a yes that follows runs the tool."""
     others = {path[1] for path in parts.places if path[0] == "actions"} - {"say_quiet"}
-    parts.declare("confirm", _SECTION)
+    parts.declare("confirm")
     if _model_owns_turns(parts):
-        parts.add("events", _OTHER, Trigger(is_=_OTHER_MEANS), _SECTION)
+        parts.add("events", _OTHER, Trigger(is_=_OTHER_MEANS))
     if any(question.otherwise for question in parts.file.tools.confirm.values()):
         means = "Say what was declared for a call that got no answer in time."
-        parts.action("say_unconfirmed", Action(is_=means), _SECTION)
+        parts.action("say_unconfirmed", Action(is_=means))
     parts.guard("tool_running", "yes_awaited", others)  # the question comes first
     _waits_for_the_user(parts)
     ask = Transition(
@@ -61,7 +61,7 @@ def add_confirm(parts: Parts) -> None:
         actions=("ask_for_yes",),
     )
     for state in ("tool_running", CONFIRMING):
-        parts.trigger(state, "question_due", (ask,), _SECTION)
+        parts.trigger(state, "question_due", (ask,))
     for state in parts.file.states:
         _other_transcripts(parts, state)
 
@@ -104,10 +104,10 @@ def _waits_for_the_user(parts: Parts) -> None:
         in_=waits.in_,
         tuning=waits.tuning,
     )
-    parts.state(CONFIRMING, asked, _SECTION)
-    parts.timer(CONFIRMING, "confirm_wait", _LIMIT, (over, settled), _SECTION)
+    parts.state(CONFIRMING, asked)
+    parts.timer(CONFIRMING, "confirm_wait", _LIMIT, (over, settled))
     if limit := waits.after.get("tool_limit"):
-        parts.timer(CONFIRMING, "confirm_limit", NEVER, limit, _SECTION)
+        parts.timer(CONFIRMING, "confirm_limit", NEVER, limit)
         seconds = max(_AT_MOST, 2 * parts.file.timers["confirm_wait"])
         parts.limit("confirm_limit", seconds)
     parts.fork("tool_running", "question_asked", CONFIRMING)
@@ -119,13 +119,13 @@ def _other_transcripts(parts: Parts, state: str) -> None:
     for trigger, rows in on.items():
         if any(_takes_transcript(row) for row in rows):
             ended = tuple(_ending(row) if _takes_transcript(row) else row for row in rows)
-            parts.trigger(state, trigger, ended, _SECTION)
+            parts.trigger(state, trigger, ended)
     if parts.file.states[state].final:
         return
     typed = on.get("user_typed", ()) or (Transition(),)
-    parts.trigger(state, "user_typed", tuple(map(_ending, typed)), _SECTION)
+    parts.trigger(state, "user_typed", tuple(map(_ending, typed)))
     if _model_owns_turns(parts):
-        parts.trigger(state, _OTHER, (_ending(Transition()),), _SECTION)
+        parts.trigger(state, _OTHER, (_ending(Transition()),))
 
 
 def _model_owns_turns(parts: Parts) -> bool:

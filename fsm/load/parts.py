@@ -110,6 +110,7 @@ class Parts:
         places: The path of each added part to the path of the section that adds it.
         paced: The scaled parts, with their seconds.
         forks: Applied once each state has its groups' declarations.
+        at: The path of the section, or the part of one, that is being added.
     """
 
     file: FlowFile
@@ -117,8 +118,9 @@ class Parts:
     places: dict[Path, Path] = attrs.field(factory=dict)
     paced: dict[str, float] = attrs.field(factory=dict)
     forks: list[Fork] = attrs.field(factory=list)
+    at: Path = ()
 
-    def declare(self, section: str, place: Path, seconds: Mapping[str, float] = _NONE) -> None:
+    def declare(self, section: str, seconds: Mapping[str, float] = _NONE) -> None:
         """Add what `sections.yaml` has for a section.
 
         Args:
@@ -127,49 +129,49 @@ class Parts:
         table = _vocabulary(section)
         for scope, facts in table.facts.items():
             for name, fact in facts.items():
-                self.fact(scope, name, fact, place)
+                self.fact(scope, name, fact)
         for kind in ("requests", "events", "actions"):
             for name, value in getattr(table, kind).items():
-                self.add(kind, name, value, place)
+                self.add(kind, name, value)
         for name, property in table.never.items():
-            self.never(name, property, place)
+            self.never(name, property)
         for name, body in table.states.items():
             states = [n for n, state in self.file.states.items() if not state.final]
             for state in states if name == "all" else [name]:
                 for trigger, rows in body.on.items():
-                    self.trigger(state, trigger, rows, place)
+                    self.trigger(state, trigger, rows)
                 for timer, rows in body.after.items():
-                    self.timer(state, timer, {**table.timers, **seconds}[timer], rows, place)
+                    self.timer(state, timer, {**table.timers, **seconds}[timer], rows)
 
-    def fact(self, scope: str, name: str, fact: Fact, place: Path) -> None:
+    def fact(self, scope: str, name: str, fact: Fact) -> None:
         facts = self.file.facts
         if not any(name in scoped for scoped in facts.values()):
             facts = {**facts, scope: {**facts.get(scope, {}), name: fact}}
             self.file = attrs.evolve(self.file, facts=facts)
-            self.places["facts", name] = place
+            self.places["facts", name] = self.at
 
-    def add(self, section: str, name: str, value: object, place: Path) -> None:
+    def add(self, section: str, name: str, value: object) -> None:
         """Declare a name in a section of the file: a trigger, an action, a scope, phrases."""
         declared = getattr(self.file, section)
         if name not in declared:
             self._set(section, {**declared, name: value})
             loaded = "triggers" if section in ("requests", "events") else section
-            self.places[loaded, name] = place
+            self.places[loaded, name] = self.at
 
-    def action(self, name: str, action: Action, place: Path) -> None:
-        self.add("actions", name, action, place)
+    def action(self, name: str, action: Action) -> None:
+        self.add("actions", name, action)
 
-    def never(self, name: str, property: Never, place: Path) -> None:
+    def never(self, name: str, property: Never) -> None:
         properties = self.file.properties
         if name not in properties.never:
             properties = attrs.evolve(properties, never={**properties.never, name: property})
             self.file = attrs.evolve(self.file, properties=properties)
-            self.places["properties", "never", name] = place
+            self.places["properties", "never", name] = self.at
 
-    def no_silence_longer_than(self, seconds: float, place: Path) -> None:
+    def no_silence_longer_than(self, seconds: float) -> None:
         properties = attrs.evolve(self.file.properties, no_silence_longer_than=seconds)
         self.file = attrs.evolve(self.file, properties=properties)
-        self.places["properties", "no_silence_longer_than"] = place
+        self.places["properties", "no_silence_longer_than"] = (*self.at, "after")
 
     def limit(self, timer: str, seconds: float) -> None:
         """Give a timer that is `never` seconds in every limit set that does not name it."""
@@ -190,15 +192,13 @@ class Parts:
         shared = {t: rows for t, rows in (group.on if group else {}).items() if t not in silent}
         return {**shared, **body.on}
 
-    def timer(
-        self, state: str, name: str, seconds: float, row: Transition | Rows, place: Path
-    ) -> None:
+    def timer(self, state: str, name: str, seconds: float, row: Transition | Rows) -> None:
         if name not in self.file.timers:
             self._time(name, seconds)
-            self.places["timers", name] = (*place, "after")
+            self.places["timers", name] = (*self.at, "after")
         body = self.file.states.get(state)
         if body is not None and name not in body.after:
-            self.places["states", state, "after", name] = place
+            self.places["states", state, "after", name] = self.at
             rows = row if isinstance(row, tuple) else (row,)
             self._replace(state, attrs.evolve(body, after={**body.after, name: rows}))
 
@@ -209,12 +209,11 @@ class Parts:
         written: float | None,
         normal: float,
         row: Transition,
-        place: Path,
     ) -> None:
         """Add a timer, with the written seconds or else with `normal` scaled by the pace."""
         if written is None and name not in self.file.timers:
             self.retime(name, normal)
-        self.timer(state, name, normal if written is None else written, row, place)
+        self.timer(state, name, normal if written is None else written, row)
 
     def retime(self, name: str, normal: float) -> None:
         self.paced[name] = times(self.file.pace, normal)
@@ -226,11 +225,11 @@ class Parts:
     def _set(self, section: str, value: Any) -> None:
         self.file = attrs.evolve(self.file, **{section: value})
 
-    def trigger(self, state: str, name: str, rows: Rows, place: Path) -> None:
+    def trigger(self, state: str, name: str, rows: Rows) -> None:
         """Add transitions of a trigger to a state, unless a variant has removed the state."""
         if (body := self.file.states.get(state)) is not None:
             if name not in body.on:
-                self.places["states", state, "on", name] = place
+                self.places["states", state, "on", name] = self.at
             self._replace(state, attrs.evolve(body, on={**body.on, name: rows}))
 
     def tuned(self, state: str, tuning: Tuning, places: Mapping[str, Path]) -> None:
@@ -254,11 +253,11 @@ class Parts:
         after = {name: tuple(map(guarded, rows)) for name, rows in body.after.items()}
         self._replace(state, attrs.evolve(body, on=on, after=after))
 
-    def state(self, name: str, body: WrittenState, place: Path) -> None:
+    def state(self, name: str, body: WrittenState) -> None:
         """Add a state. The file's declarations take precedence."""
         own = self.file.states.get(name)
         if own is None:
-            self.places["states", name] = place
+            self.places["states", name] = self.at
         else:
             on, after = {**body.on, **own.on}, {**body.after, **own.after}
             body = attrs.evolve(own, on=on, after=after, is_=own.is_ or body.is_)

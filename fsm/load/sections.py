@@ -103,5 +103,6 @@ def with_sections(file: FlowFile, source: Source) -> Parts:
     add_pace(parts)
     for section, (state, add) in _SECTIONS.items():
         if attrgetter(section)(file) and state in file.states:
+            parts.at = tuple(section.split("."))
             add(parts)
     return parts

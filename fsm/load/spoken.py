@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import attrs
 
 from turnfsm.fsm.flow import Action, Fact, Names, Scope, Transition, Trigger
-from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
 from .written import HOST, Filler
@@ -33,11 +32,10 @@ def add_monologue(parts: Parts) -> None:
     """After the limit in `speaking`, wait some seconds for the end of a sentence."""
     if (monologue := parts.file.monologue) is None:
         return
-    place: Path = ("monologue",)
-    parts.declare("monologue", place)
+    parts.declare("monologue")
     actions: Names = ("force_interrupt",)
     if monologue.say:
-        parts.action("say_monologue", Action(say=monologue.say), place)
+        parts.action("say_monologue", Action(say=monologue.say))
         actions = (*actions, "say_monologue")
     begins = Transition(unless=("talked_long",))
     ends = Transition(
@@ -46,10 +44,10 @@ def add_monologue(parts: Parts) -> None:
         actions=actions,
     )
     at_last = Transition(dest="interrupted", conditions=("interruptible",), actions=actions)
-    parts.paced_timer("speaking", "monologue", monologue.after, _AFTER, begins, place)
+    parts.paced_timer("speaking", "monologue", monologue.after, _AFTER, begins)
     limit = parts.file.timers["monologue"] + _NO_LATER
-    parts.timer("speaking", "monologue_look", _LOOK, ends, place)
-    parts.timer("speaking", "monologue_limit", limit, at_last, place)
+    parts.timer("speaking", "monologue_look", _LOOK, ends)
+    parts.timer("speaking", "monologue_limit", limit, at_last)
 
 
 _TIMER = "quiet"
@@ -61,28 +59,26 @@ def add_never_silent(parts: Parts) -> None:
     """One timer counts through all states in which the user waits."""
     if (section := parts.file.never_silent) is None:
         return
-    place: Path = ("never_silent",)
-    parts.action("say_quiet", Action(say=section.say), place)
-    parts.action("say_give_up", Action(say=section.give_up), place)
-    parts.declare("never_silent", place, {_TIMER: section.after})
+    parts.action("say_quiet", Action(say=section.say))
+    parts.action("say_give_up", Action(say=section.give_up))
+    parts.declare("never_silent", {_TIMER: section.after})
     parts.lasting(_TIMER)
     for state in _BETWEEN:
-        count_turn(parts, state, _TIMER, AT_WORK, place)
-    parts.declare("end_of_filler", place)
+        count_turn(parts, state, _TIMER, AT_WORK)
+    parts.declare("end_of_filler")
     if parts.file.properties.no_silence_longer_than is None:
-        parts.no_silence_longer_than(section.after, (*place, "after"))
+        parts.no_silence_longer_than(section.after)
 
 
 def add_not_heard(parts: Parts) -> None:
     """What the agent says to a user whom it cannot understand or hear."""
     if (not_heard := parts.file.not_heard) is None:
         return
-    place: Path = ("not_heard",)
-    parts.declare("not_heard", place)
-    parts.action("say_voice_unrecognised", Action(say=not_heard.say), place)
+    parts.declare("not_heard")
+    parts.action("say_voice_unrecognised", Action(say=not_heard.say))
     if not_heard.no_audio:
-        parts.declare("no_audio", place)
-        parts.action("say_audio_stopped", Action(say=not_heard.no_audio), place)
+        parts.declare("no_audio")
+        parts.action("say_audio_stopped", Action(say=not_heard.no_audio))
 
 
 BUSY = ("user_speaking", "endpointing", "answer_pending")
@@ -102,19 +98,18 @@ _HANG_UP_AFTER = 1.0
 
 def add_fillers(parts: Parts) -> None:
     """What the agent says to a user who waits for a tool or for the model."""
-    section: Path = ("fillers",)
-    parts.declare("fillers", section)
+    parts.declare("fillers")
     fillers = parts.file.fillers
     names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
     for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
-        here = parts.place("fillers", index)
+        parts.at = parts.place("fillers", index)
         action = Action(say=filler.say, audio=filler.audio, interruptible=filler.interruptible)
-        parts.action(f"say_{name}", action, here)
-        parts.fact("turn", f"{name}_said", Fact(set_by=(name,)), here)
+        parts.action(f"say_{name}", action)
+        parts.fact("turn", f"{name}_said", Fact(set_by=(name,)))
         before = [n for n, f in zip(names[:index], fillers, strict=False) if _alike(f, filler)]
         conditions = ("can_say", *_said(before))
         if filler.tools:
-            parts.fact(HOST, f"{name}_waits", Fact(tools=filler.tools), here)
+            parts.fact(HOST, f"{name}_waits", Fact(tools=filler.tools))
             conditions = (f"{name}_waits", *conditions)
         later = zip(names[index + 1 :], fillers[index + 1 :], strict=True)
         row = Transition(
@@ -130,19 +125,20 @@ def add_fillers(parts: Parts) -> None:
             if state == "listening":
                 timed = attrs.evolve(row, conditions=("turn_open", *row.conditions))
                 if len(states) > 1:  # otherwise it starts with the state, as each turn does
-                    count_turn(parts, state, name, states, here)
-            parts.paced_timer(state, name, filler.after, normal, timed, here)
+                    count_turn(parts, state, name, states)
+            parts.paced_timer(state, name, filler.after, normal, timed)
         if len(states) > 1:
             parts.lasting(name)
         if "thinking" in states:
-            parts.declare("filler_before_the_reply", here)
-    parts.declare("end_of_filler", section)
+            parts.declare("filler_before_the_reply")
+    parts.at = ("fillers",)
+    parts.declare("end_of_filler")
 
 
-def count_turn(parts: Parts, state: str, timer: str, states: Names, place: Path) -> None:
+def count_turn(parts: Parts, state: str, timer: str, states: Names) -> None:
     """A timer of these states counts from a committed turn; from a step or a tool only if nobody
     waited before, for the turn or for the reply to it: then it kept running for nothing."""
-    parts.declare("counted_turn", place)
+    parts.declare("counted_turn")
     for trigger, rows in parts.rows(state).items():
         counted: list[Transition] = []
         for row in rows:
@@ -157,7 +153,7 @@ def count_turn(parts: Parts, state: str, timer: str, states: Names, place: Path)
             else:
                 counted.append(row)
         if tuple(counted) != rows:
-            parts.trigger(state, trigger, tuple(counted), place)
+            parts.trigger(state, trigger, tuple(counted))
 
 
 def _before_reply(row: Transition) -> Transition:
@@ -172,39 +168,38 @@ def _before_reply(row: Transition) -> Transition:
 
 def add_silence(parts: Parts) -> None:
     """What the agent says to a user who says nothing."""
-    section: Path = ("silence",)
-    parts.declare("silence", section)
+    parts.declare("silence")
     others = parts.rows("listening").items()
     texts = {t: rows for t, rows in others if t not in _COUNTED_FROM and _say(parts, rows)}
     over = ("user_started_speaking", *BY_WORDS, *texts)
-    parts.add("scopes", _QUIET, Scope(begins=("user_stopped_speaking",), ends=over), section)
+    parts.add("scopes", _QUIET, Scope(begins=("user_stopped_speaking",), ends=over))
     prompts = parts.file.silence
     names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
     timers = (*names, "hang_up_after") if prompts[-1].hang_up else names
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
-        here = parts.place("silence", index)
+        parts.at = parts.place("silence", index)
         heard = f"{name}_heard"
-        parts.add("events", heard, Trigger(is_="The user has heard this text."), here)
+        parts.add("events", heard, Trigger(is_="The user has heard this text."))
         action = Action(say=prompt.say, owner=_QUIET, done=heard)
-        parts.action(f"say_{name}", action, here)
+        parts.action(f"say_{name}", action)
         fact = Fact(set_by=(heard,), cleared_by=BY_WORDS)
-        parts.fact("session", f"{name}_said", fact, here)
+        parts.fact("session", f"{name}_said", fact)
         row = Transition(
             conditions=("can_say", *_said(names[:index])),
             unless=(f"{name}_said", *BUSY, "turn_open", "turn_deferred"),
             actions=(f"say_{name}",),
             restarts=timers[index + 1 :],
         )
-        parts.paced_timer("listening", name, prompt.after, _SILENCE, row, here)
+        parts.paced_timer("listening", name, prompt.after, _SILENCE, row)
     if prompts[-1].hang_up:
-        here = parts.place("silence", len(names) - 1)
-        parts.action("hang_up", Action(is_="Close the session."), here)
+        parts.action("hang_up", Action(is_="Close the session."))
         row = Transition(
             conditions=("can_say", *_said(names)),
             unless=(*BUSY, "turn_open", "turn_deferred"),
             actions=("hang_up",),
         )
-        parts.paced_timer("listening", "hang_up_after", None, _HANG_UP_AFTER, row, here)
+        parts.paced_timer("listening", "hang_up_after", None, _HANG_UP_AFTER, row)
+    parts.at = ("silence",)
     for trigger, rows in texts.items():
         counted = tuple(
             row
@@ -212,10 +207,10 @@ def add_silence(parts: Parts) -> None:
             else attrs.evolve(row, restarts=(*row.restarts, *timers))
             for row in rows
         )
-        parts.trigger("listening", trigger, counted, section)
+        parts.trigger("listening", trigger, counted)
     for trigger in _COUNTED_FROM:
         rows = parts.file.states["listening"].on.get(trigger, ())
-        parts.trigger("listening", trigger, also_restarting(rows, timers), section)
+        parts.trigger("listening", trigger, also_restarting(rows, timers))
 
 
 def _say(parts: Parts, rows: Rows) -> bool:
