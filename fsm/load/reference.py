@@ -10,7 +10,8 @@ import attrs
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Texts
 
-from .schema import noun, yaml_fields
+from .remedies import noun
+from .schema import yaml_fields
 from .written import ONE_OR_MORE, SHORT, FlowFile
 
 __all__ = ["MARKS", "reference", "with_reference"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from turnfsm.fsm.errors import quoted
 
-__all__ = ["MOVED", "key_meant", "mismatch_remedy", "value_meant"]
+__all__ = ["key_meant", "mismatch_remedy", "moved", "noun", "value_meant"]
 
 
 @cache
@@ -33,20 +33,16 @@ def _meant(table: Mapping[str, str], word: str) -> str | None:
     return next((name for name, words in table.items() if word.casefold() in words.split()), None)
 
 
-_ANEW = "remove it: the next worker begins in the initial state, with all facts false"
+def moved(kind: str, key: str) -> str | None:
+    """What to do instead of writing a key that belongs elsewhere, or nowhere."""
+    remedy: str | None = _synonyms()["moved"].get(kind, {}).get(key)
+    return remedy
 
-MOVED: Mapping[tuple[str, str], str] = {
-    ("Trigger", "kind"): "list it below 'requests:' or 'events:' instead",
-    ("Fact", "scope"): "list the fact below its scope instead",
-    ("Fact", "given"): "list the fact below 'host:' instead",
-    ("Tools", "repeatable"): "tools run again by default; list those that do not below 'once:'",
-    ("Confirm", "timeout"): "write 'timers: {confirm_wait: SECONDS}'",
-    ("Never", "name"): "write 'NAME: {...}' below 'never:' instead",
-    ("Always", "name"): "write 'NAME: {...}' below 'always:' instead",
-    ("LeadsTo", "name"): "write 'NAME: {...}' below 'leads_to:' instead",
-    **{("Migrates", key): _ANEW for key in ("states", "facts", "timers", "triggers", "actions")},
-}
-"""Keys that belong elsewhere or nowhere, with what to do instead."""
+
+def noun(kind: type) -> str:
+    """What a class is called in a message."""
+    return str(_synonyms()["nouns"].get(kind.__name__, f"a {kind.__name__.lower()}"))
+
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
 

@@ -17,7 +17,7 @@ from turnfsm.fsm.flow import Names, Never, Seconds, Texts
 
 from .written import ONE_OR_MORE, SHORT, FlowFile
 
-__all__ = ["flow_schema", "noun", "schema_text", "yaml_fields"]
+__all__ = ["flow_schema", "schema_text", "yaml_fields"]
 
 _PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean"}
 _NULL = {"type": "null"}
@@ -48,38 +48,6 @@ def yaml_fields(kind: type) -> list[tuple[attrs.Attribute[Any], Any]]:
     hints = get_type_hints(kind)
     fields = sorted(attrs.fields(kind), key=lambda field: field.default is not attrs.NOTHING)
     return [(field, hints[field.name]) for field in fields if not field.metadata.get("internal")]
-
-
-_NOUNS = {
-    "Action": "an action",
-    "FlowFile": "a flow",
-    "Trigger": "a request or an event",
-    "WrittenState": "a state",
-    "WrittenProperties": "the properties",
-    "LeadsTo": "a 'leads_to' property",
-    "Never": "a 'never' property",
-    "Always": "an 'always' property",
-    "Phrases": "the phrases",
-    "Tools": "the tools",
-    "Rules": "the agenda",
-    "Tuning": "the tuning",
-    "Expectation": "the expectation",
-    "Monologue": "the monologue",
-    "Hold": "the hold",
-    "NotHeard": "the key 'not_heard'",
-    "Confirm": "the confirmation",
-    "Correction": "the correction",
-    "Condition": "the condition",
-    "Migrates": "the key 'migrates'",
-    "Assurance": "'never_silent'",
-    "Button": "the button",
-    "Backchannels": "the backchannels",
-}
-
-
-def noun(kind: type) -> str:
-    """What a class is called in a message."""
-    return _NOUNS.get(kind.__name__, f"a {kind.__name__.lower()}")
 
 
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 
 from .meant import as_entry, as_field, belongs, missing
-from .remedies import MOVED, key_meant, mismatch_remedy, value_meant
-from .schema import noun, yaml_fields
+from .remedies import key_meant, mismatch_remedy, moved, noun, value_meant
+from .schema import yaml_fields
 from .written import ONE_OR_MORE, SHORT
 
 __all__ = ["structure_as"]
@@ -203,7 +203,7 @@ class _Reader:
     def _unknown(self, key: str, meant: str | None, kind: type, path: Path) -> Finding:
         message = f"unknown key {quoted(key)} in {noun(kind)}"
         remedy = f"did you mean {meant!r}?" if meant else _keyless(key) or belongs(key, kind)
-        remedy = MOVED.get((kind.__name__, key), remedy or near(key, _keys(kind)))
+        remedy = moved(kind.__name__, key) or remedy or near(key, _keys(kind))
         finding = self.source.at_key((*path, key), message, remedy, code="unknown-key")
         if not meant and (text := _with_comma(finding)):
             return attrs.evolve(finding, remedy=text)
