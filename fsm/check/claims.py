@@ -9,6 +9,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.flow import Flow, in_words
 from turnfsm.fsm.pace import times
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path as Place
 from turnfsm.fsm.source import Source
 
@@ -36,13 +37,8 @@ def restarted_limits(flow: Flow, source: Source) -> Iterator[Finding]:
             if timer not in body.after or not events:
                 continue
             by = ", ".join(dict.fromkeys(events))
-            message = (
-                f"{timer} does not limit {state} to {seconds:g} s: it counts from the last {by}"
-            )
-            remedy = f"for a limit of the whole state, add a timer of your own to {state!r}"
-            yield source.at_key(
-                ("timers", timer), message, remedy, code="restarted", severity="note"
-            )
+            named = {"timer": timer, "state": state, "seconds": seconds, "by": by}
+            yield problem(source, ("timers", timer), "restarted.limit", **named)
 
 
 _MIN_DELAY, _MAX_DELAY = 0.5, 3.0
@@ -57,8 +53,7 @@ def paced_times(flow: Flow, source: Source) -> Iterator[Finding]:
     if flow.kind == "turn":
         first, last = times(flow.pace, _MIN_DELAY), times(flow.pace, _MAX_DELAY)
         shown.append(f"endpointing {first:g} to {last:g} s, unless the session gives its delays")
-    message = f"pace {flow.pace}: {', '.join(shown)}"
-    yield source.at_key(("pace",), message, code="pace", severity="note")
+    yield problem(source, ("pace",), "pace.times", pace=flow.pace, shown=", ".join(shown))
 
 
 MOST_HOST_FACTS = 12
@@ -97,9 +92,9 @@ def wrong_waivers(flow: Flow, source: Source) -> Iterator[Finding]:
     for name in flow.properties.waived:
         path: Place = ("properties", "waived", name)
         if path not in source.removed and name not in _builtin(flow):
-            message = f"no built-in property {name!r} can be waived"
-            remedy = near(name, _builtin(flow))
-            yield source.at_key(path, message, remedy, code="waived")
+            yield problem(
+                source, path, "waived.unknown", name=name, near=near(name, _builtin(flow))
+            )
 
 
 def lacking_vocabulary(flow: Flow, source: Source) -> Iterator[Finding]:
@@ -107,23 +102,20 @@ def lacking_vocabulary(flow: Flow, source: Source) -> Iterator[Finding]:
     if flow.kind != "turn":
         return
     if flow.initial != "listening":
-        message = "a turn begins in listening: no step holds the floor at the beginning"
-        yield source.at(("initial",), message, "'initial: listening'", code="vocabulary")
+        yield problem(source, ("initial",), "vocabulary.initial")
     for name in PROPERTIES:
         lacking = missing(flow, name)
         if lacking and name not in flow.properties.waived:
-            message = f"{name} cannot be proved: the flow has no {', no '.join(lacking)}"
-            remedy = f"declare it, or waive the property: 'properties: {{waived: {{{name}: why}}}}'"
-            yield source.at_key(("kind",), message, remedy, code="vocabulary")
+            named = {"name": name, "lacking": ", no ".join(lacking)}
+            yield problem(source, ("kind",), "vocabulary.property", **named)
 
 
 def too_many_host_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
     """Decisions that read more host facts than can be explored."""
-    remedy = f"let guards read at most {MOST_HOST_FACTS} host facts there"
     for state, body in model.flow.states.items():
         for trigger in (*body.on, *body.after):
             count = model.asked_at_once(state, trigger)
             if count > MOST_HOST_FACTS:
-                message = f"not proved: {trigger} in {state} depends on {count} host facts"
+                named = {"trigger": trigger, "state": state, "count": count}
                 path: Place = ("states", state)
-                yield source.at_key(path, message, remedy, code="not-proved")
+                yield problem(source, path, "not-proved.host_facts", **named, most=MOST_HOST_FACTS)

@@ -10,6 +10,7 @@ import attrs
 from turnfsm.fsm.bounds import AT_LEAST, BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow, Names
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
 from .explore import Exploration
@@ -176,17 +177,12 @@ def _without_effect(flow: Flow, source: Source) -> Iterator[Finding]:
         path: Path = ("states", name, "tuning", "min_silence")
         pause = held.tuning.min_silence or 0.0
         if "backchannel_after" in held.after and pause >= END_OF_SPEECH:
-            message = f"pause: {pause:g} s, but before that a VAD reports the end of speech"
-            remedy = f"write less than the silence of your VAD (Silero on LiveKit: {END_OF_SPEECH})"
-            yield source.at(path, message, remedy, code="delay", severity="warning")
+            yield problem(source, path, "delay.pause", pause=pause, most=END_OF_SPEECH)
     for timer, limit in pairs:
         seconds, most = flow.timers.get(timer, 0.0), flow.timers.get(limit, inf)
         if most < seconds < inf and not source.inherited(("timers", timer)):
-            message = f"{timer}: {seconds:g} s, but {limit} ends the wait after {most:g} s"
-            remedy = f"make {limit} longer, too, or this one shorter"
-            yield source.at_key(
-                ("timers", timer), message, remedy, code="delay", severity="warning"
-            )
+            named = {"timer": timer, "seconds": seconds, "limit": limit, "most": most}
+            yield problem(source, ("timers", timer), "delay.without_effect", **named)
 
 
 def _milliseconds(flow: Flow, source: Source, base: Flow) -> Iterator[Finding]:
@@ -211,9 +207,9 @@ def _milliseconds(flow: Flow, source: Source, base: Flow) -> Iterator[Finding]:
             times["states", name, "tuning", key] = given or 0.0, LONGEST_PAUSE / 10
     for path, (seconds, most) in times.items():
         if most < seconds < inf and not source.inherited(path):
-            message = f"{path[-1]}: {seconds:g} s are {seconds / 60:.0f} minutes"
-            remedy = f"if these are milliseconds, write {seconds / 1000:g}"
-            yield source.at(path, message, remedy, code="delay", severity="warning")
+            times_meant = {"minutes": seconds / 60, "meant": seconds / 1000}
+            named = {"name": path[-1], "seconds": seconds, **times_meant}
+            yield problem(source, path, "delay.milliseconds", **named)
 
 
 def _warning(source: Source, delay: Delay, message: str) -> Finding:

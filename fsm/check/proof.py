@@ -9,6 +9,7 @@ from turnfsm.fsm.bounds import AT_LEAST
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.machine import Program
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
 
@@ -228,19 +229,12 @@ class Proof:
 
     def _deadlocks(self, exploration: Exploration) -> None:
         for state, node in deadlocks(self.model, exploration):
-            message = f"deadlock: from here on no event and no timer leaves state {state!r}"
-            remedy = "add a transition or a timer, or say 'final: true'"
-            path: Place = ("states", state)
-            finding = self.source.at_key(path, message, remedy, code="deadlock")
+            finding = problem(self.source, ("states", state), "deadlock.state", name=state)
             self._add(finding, (True, "deadlock"), trace(self.model, exploration.path(node)))
 
     def _gave_up(self, exploration: Exploration) -> None:
-        message = (
-            f"not proved: {len(exploration.links)} configurations were visited and there are more "
-            f"(limit {self.limit})"
-        )
-        remedy = "raise --limit, or let guards read fewer facts"
-        self.findings.append(self.source.at_key(("flow",), message, remedy, code="not-proved"))
+        named = {"count": len(exploration.links), "limit": self.limit}
+        self.findings.append(problem(self.source, ("flow",), "not-proved.gave_up", **named))
 
     def _verdicts(self, complete: bool) -> Iterator[PropertyResult]:
         flow, properties = self.flow, self.flow.properties

@@ -9,6 +9,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near
 from turnfsm.fsm.flow import Always, Fact, Flow, Names, Never, Row
 from turnfsm.fsm.load import load_shipped
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Location, Source
 
 from .explore import Exploration
@@ -118,17 +119,15 @@ def structure_findings(
 
 
 def _unreachable(flow: Flow, name: str, source: Source) -> Finding:
-    message = f"state {name!r} is never reached"
-    gone = _removed_from(flow, name, source, {name}) if source.inherited(("states", name)) else None
-    if gone is not None:
-        remedy = f"the base led to it from here: remove it, too, by '{name}: null' in 'states'"
-        return gone.finding(message, remedy, code="unreachable")
-    others = [state for state in flow.states if state != name]
-    remedy = "lead a transition to it, or remove it"
+    instead = "lead a transition to it, or remove it"
     if not source.inherited(("states", name)):
+        others = [state for state in flow.states if state != name]
         listed = near(name, others)
-        remedy = f"{listed} {remedy}" if closest(name, others) else f"{remedy}; {listed}"
-    return source.at_key(("states", name), message, remedy, code="unreachable")
+        instead = f"{listed} {instead}" if closest(name, others) else f"{instead}; {listed}"
+    elif (gone := _removed_from(flow, name, source, {name})) is not None:
+        remedy = f"the base led to it from here: remove it, too, by '{name}: null' in 'states'"
+        return gone.finding(f"state {name!r} is never reached", remedy, code="unreachable")
+    return problem(source, ("states", name), "unreachable.state", name=name, instead=instead)
 
 
 def _removed_from(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | None:
@@ -146,18 +145,14 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
     chosen = {action for row in rows for action in row.transition.actions}
     for name in flow.actions:
         if name not in chosen and not source.inherited(("actions", name)):
-            message = f"action {name!r} is never chosen"
-            remedy = "add it to a transition, or remove it"
-            yield source.at_key(("actions", name), message, remedy, code="unused")
+            yield problem(source, ("actions", name), "unused.action", name=name)
     used = {row.trigger for row in rows}
     used.update(t for fact in flow.facts.values() for t in (*fact.set_by, *fact.cleared_by))
     used.update(t for scope in flow.scopes.values() for t in (*scope.begins, *scope.ends))
     used.update(t for state in flow.states.values() for t in state.ignores)
     for name in flow.triggers:
         if name not in used and not source.inherited(("triggers", name)):
-            message = f"trigger {name!r} does nothing in any state"
-            remedy = "declare it in a state, or remove it"
-            yield source.at_key(("triggers", name), message, remedy, code="unused")
+            yield problem(source, ("triggers", name), "unused.trigger", name=name)
 
 
 def _dead_rows(model: StateSpace, source: Source, reached: set[str]) -> Iterator[Finding]:
@@ -166,39 +161,30 @@ def _dead_rows(model: StateSpace, source: Source, reached: set[str]) -> Iterator
     alive = {source.path(row.path) for row in rows if row.id in model.taken}
     for row in rows:
         if source.path(row.path) not in alive:
-            message, remedy = _why_dead(model, row)
-            yield source.at_key(row.path, message, remedy, code="dead")
+            yield _dead(model, row, source)
 
 
-def _why_dead(model: StateSpace, row: Row) -> tuple[str, str]:
-    kind = "timer" if row.timer else "transition"
-    shadows = sorted(model.shadows.get(row.id, ()))
-    if shadows:
-        others = " and ".join(shadows)
-        remedy = "put it before them, or remove it"
-        return f"{kind} {row.id} is never taken: {others} always comes first", remedy
+def _dead(model: StateSpace, row: Row, source: Source) -> Finding:
+    if shadows := sorted(model.shadows.get(row.id, ())):
+        named = {"kind": "timer" if row.timer else "transition", "others": " and ".join(shadows)}
+        return problem(source, row.path, "dead.shadowed", row=row.id, **named)
     guard = row.transition.guard
     why = f"its guard never holds: {guard}" if guard else "its trigger never arrives"
     if row.timer:
-        return f"timer {row.trigger!r} can never fire in {row.source!r}", why
-    return f"transition {row.id} is never enabled", why
+        named = {"timer": row.trigger, "state": row.source}
+        return problem(source, row.path, "dead.timer", **named, why=why)
+    return problem(source, row.path, "dead.transition", row=row.id, why=why)
 
 
 def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
     flow = model.flow
     for name, bit in model.bits.facts.items():
         if not _is_read(model, name, bit) and not source.inherited(("facts", name)):
-            message = f"fact {name!r} is read by no guard and no property"
-            remedy = "use it in a guard, or remove it"
-            yield source.at_key(("facts", name), message, remedy, code="unread")
+            yield problem(source, ("facts", name), "unread.fact", name=name)
         fact = flow.facts[name]
         lasting = fact.scope in (None, "session") and not fact.cleared_by and not fact.host
         if lasting and not _latches(model, fact, name):
-            message = f"fact {name!r} is never false again once it is true"
-            remedy = "add 'cleared_by: TRIGGER', or give it a scope"
-            yield source.at_key(
-                ("facts", name), message, remedy, code="never-cleared", severity="warning"
-            )
+            yield problem(source, ("facts", name), "never-cleared.fact", name=name)
 
 
 def _latches(model: StateSpace, fact: Fact, name: str) -> bool:

@@ -9,10 +9,10 @@ import attrs
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.flow import Action, Transition, Tuning
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
-from .problems import problem
 from .spoken import also_restarting
 from .written import FlowFile
 

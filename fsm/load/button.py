@@ -8,10 +8,10 @@ import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Trigger
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
-from .problems import problem
 from .written import FlowFile
 
 __all__ = ["add_button", "check_button"]

@@ -9,10 +9,10 @@ import attrs
 from turnfsm.fsm.confirm import arguments_in
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import NEVER, Action, Transition, Trigger
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
 from .parts import Parts
-from .problems import problem
 from .spoken import BUSY
 from .written import FlowFile, WrittenState
 

@@ -7,9 +7,8 @@ from math import inf
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Action, Flow, Row
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Source
-
-from .problems import problem
 
 __all__ = ["check_endless"]
 

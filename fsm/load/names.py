@@ -10,9 +10,9 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.flow import Always, Flow, Names, Never, Transition
 from turnfsm.fsm.phrases import Phrases, phrases_of, shipped_phrases, words_of
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
-from .problems import problem
 from .rules import check_rules
 
 __all__ = ["as_list", "check_names"]

@@ -12,11 +12,11 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near
 from turnfsm.fsm.expect import problems_of
 from turnfsm.fsm.flow import NEVER, OUTAGE_TIMERS, Flow, Names, Row, Tuning
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.sound import read_sound
 from turnfsm.fsm.source import Path, Source
 
 from .endless import check_endless
-from .problems import problem
 from .written import HOST
 
 __all__ = ["check_rules"]

@@ -14,6 +14,7 @@ import attrs
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.pace import times
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
 from .backchannels import add_backchannels, check_backchannels
@@ -21,7 +22,6 @@ from .button import add_button, check_button
 from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .parts import Parts
-from .problems import problem
 from .spoken import FILLED, add_fillers, add_monologue, add_never_silent, add_not_heard, add_silence
 from .written import Filler, FlowFile, WrittenState
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near
 from turnfsm.fsm.flow import Group
+from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
 from .names import as_list
-from .problems import problem
 from .written import EVERY_STATE, HOST, FlowFile
 
 __all__ = ["check_written"]

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
 
-from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.source import Path, Source
+from .diagnostics import Finding
+from .errors import quoted
+from .source import Path, Source
 
 __all__ = ["problem"]
 
@@ -44,4 +44,4 @@ def problem(source: Source, path: Path, name: str, /, **values: object) -> Findi
     entry = _catalogue()[code][which]
     message, remedy = (_WORDS.vformat(entry[key], (), values) for key in ("message", "remedy"))
     at = source.at if "at" in entry else source.at_key
-    return at(path, message, remedy, code=code)
+    return at(path, message, remedy, code=code, severity=entry.get("severity", "error"))
