@@ -9,9 +9,9 @@ from turnfsm.fsm.flow import Always, Flow, Never
 
 from .parts import Bits, Move, Rule, Test
 
-__all__ = ["about_moves", "about_states", "declared_rules"]
+__all__ = ["TESTS", "about_moves", "about_states", "declared_rules"]
 
-_TESTS: Mapping[str, Callable[[Move, Any], bool]] = {
+TESTS: Mapping[str, Callable[[Move, Any], bool]] = {
     "trigger": lambda move, names: move.trigger in names,
     "trigger_not": lambda move, names: move.trigger not in names,
     "source": lambda move, names: move.source in names,
@@ -37,7 +37,7 @@ Where: TypeAlias = Mapping[str, Any]
 
 def fits(move: Move, where: Where) -> bool:
     for key, value in where.items():  # noqa: SIM110, this is twice as fast as `all`
-        if not _TESTS[key](move, value):
+        if not TESTS[key](move, value):
             return False
     return True
 
@@ -56,7 +56,7 @@ def about_moves(
     """A move that is wrong if these tests hold before and after it.
 
     Args:
-        where: What must be true of the move, by the names of `_TESTS`.
+        where: What must be true of the move, by the names of `TESTS`.
     """
 
     def judge(move: Move) -> tuple[Test, Test] | None:

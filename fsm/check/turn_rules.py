@@ -10,22 +10,13 @@ from typing import Any
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.load.yaml12 import read_table
 
-from .maker import about_moves, about_states
+from .maker import TESTS, about_moves, about_states
 from .parts import Bits, Rule
 from .turn import TRUE_FACTS, missing
 
 __all__ = ["filled", "has", "table", "turn_rules"]
 
 _Values = Mapping[str, str]
-
-_WHOLE = ("fresh", "taken", "entered", "still", "effect")
-"""Keys whose value is true or false."""
-
-_NAMES = (
-    *("trigger", "trigger_not", "source", "source_not", "dest", "dest_not"),
-    *("does", "lacks", "twice", "stays", "runs_on"),
-)
-"""Keys whose value is one name, or several with spaces between them."""
 
 
 @cache
@@ -102,8 +93,8 @@ class _Maker:
         return about_moves(property, broken, where, before, after, builtin=True)
 
     def _where(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        where: dict[str, Any] = {key: row[key] for key in _WHOLE if key in row}
-        where |= {key: row[key].split() for key in _NAMES if key in row}
+        tests = {key: value for key, value in row.items() if key in TESTS}
+        where = {k: v.split() if isinstance(v, str) else v for k, v in tests.items()}
         if "except" in row:
             where["except"] = self._where(row["except"])
         if "timer" in row:
@@ -122,11 +113,8 @@ class _Maker:
 
 def filled(row: Mapping[str, Any], values: _Values) -> dict[str, Any]:
     """A row with values in place of the names in braces."""
-    more = {**values, "trigger": row["on"]} if isinstance(row.get("on"), str) else values
-    return {
-        key: value.format_map(more) if isinstance(value, str) else value
-        for key, value in row.items()
-    }
+    texts = {key: text.format_map(values) for key, text in row.items() if isinstance(text, str)}
+    return {**row, **texts}
 
 
 # -- what `each` may name

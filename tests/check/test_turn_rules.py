@@ -29,7 +29,7 @@ KNOWN = {
     **dict.fromkeys(("trigger", "trigger_not", "granted", "refused", "until", "within"), TRIGGERS),
     **dict.fromkeys(("action", "does", "lacks", "twice", "until_does"), ACTIONS),
 }
-KEYS = {*maker._TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
+KEYS = {*maker.TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
 KEYS |= {"claim", "promise", "at_most", "quiet", "reported", "until_added", "until_left"}
 
 
