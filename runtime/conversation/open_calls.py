@@ -60,8 +60,8 @@ class OpenCalls:
     def find(self, states: Collection[str], speech: Speech | None = None) -> list[ToolCall]:
         """The calls in these states, in the order in which they were made; only those of this
         speech, if one is given."""
-        calls = (call for call in self if speech is None or call.speech is speech)
-        return [call for call in calls if call.state in states]
+        found = [call for call in self._calls.values() if call.state in states]
+        return found if speech is None else [call for call in found if call.speech is speech]
 
     def waits_for_identical(self, name: str, arguments: str, turn: str, tool: object) -> bool:
         """The tool runs once in a turn, and an identical call of this turn is still running."""

@@ -35,7 +35,6 @@ def send(
     copied: slice,
     held: Collection[str],
     speech: GovernedHandle,
-    conductor: Conductor,
     instructions: str | None,
 ) -> None:
     """Write the projected context of a request, and report the request.
@@ -46,6 +45,7 @@ def send(
         held: The ids of the items that follow them.
         instructions: The request's own instructions.
     """
+    conductor = speech._conductor
     log, due = conductor.log, conductor.tools.due_results
     added = (*context.items[: copied.start], *context.items[copied.stop :])
     calls = [i.call_id for i in added if i.type == "function_call" and i.id not in held]
@@ -70,9 +70,7 @@ def send(
         log.agenda,
         speech.id,
         came=new,
-        own_calls=[
-            i.call for i in shown if i.part == "call" and _is_own(i.call, speech, conductor)
-        ],
+        own_calls=[i.call for i in shown if i.part == "call" and _is_own(i.call, speech)],
         instructed=instructions is not None,
     )
     items: list[llm.ChatItem] = [item.of for item in request.items]
@@ -198,9 +196,9 @@ def _key(item: llm.ChatItem) -> str:
     return item.call_id if item.type in ("function_call", "function_call_output") else item.id
 
 
-def _is_own(call: str, speech: GovernedHandle, conductor: Conductor) -> bool:
+def _is_own(call: str, speech: GovernedHandle) -> bool:
     """The reply has made the call, or LiveKit has refused the call."""
-    entries = conductor.tools.entries([_SUFFIX.sub("", call)])
+    entries = speech._conductor.tools.entries([_SUFFIX.sub("", call)])
     return not entries or entries[0].turn == speech.id
 
 

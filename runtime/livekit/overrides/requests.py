@@ -133,7 +133,7 @@ class RequestingActivity(HandoffActivity):
             prepared.chat_ctx = prepared.chat_ctx.copy()  # LiveKit compares it at the commit
             prepared.chat_ctx.insert(missing)
         held = {item.id for item in (*since, *missing)}
-        send(context, missing, copied, held, speech, self._conductor, request.instructions)
+        send(context, missing, copied, held, speech, request.instructions)
         return True
 
     def _missing_items(
