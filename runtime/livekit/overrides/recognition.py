@@ -133,7 +133,7 @@ class GovernedRecognition(AudioRecognition):
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
-        if self._audio_transcript and self.transcribed():
+        if how["audio_detached"] and self._audio_transcript and self.transcribed():
             how["transcript_timeout"] = 0.0
         self._commit_waits_until = _now() + how["transcript_timeout"]
         self._commit_future = super()._commit_user_turn(**how)
