@@ -30,6 +30,18 @@ MENDED = {
         switches=frozenset({"barge_in"}),
         min_words=2,
     ),
+    "a noise comes between short words and the answer to those before them": Script(
+        "",
+        (
+            Sound(8.7, 0.3, 1, stt_delay=1.0, answer=3, ttft=0.6),
+            Sound(9.1, 0.3, 1, stt_delay=1.5, answer=6),
+            Sound(10.9, 1.0),
+        ),
+        switches=frozenset({"noise", "slow_words"}),
+        keys=Keys(pace="brisk"),
+        min_words=2,
+        hook=1.0,
+    ),
     "a commit takes an interim transcript that was wrong": Script(
         "",
         (Sound(0.5, 0.6, 2, stt_delay=1.5, interims="revised"), Sound(8.0, 0.3, 1)),

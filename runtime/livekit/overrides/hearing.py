@@ -214,10 +214,17 @@ class HearingActivity(LeavingActivity):
 
     @property
     def endpointing(self) -> bool:
-        """The end of the user's turn is being decided."""
+        """The end of the user's turn is being decided, or will be, as they pause after words."""
+        if self._pauses_after_words:
+            return True
         decision = None if self._rt_turn_detection_enabled else self._decision
         running = decision is not None and not decision.done()
         return self._about_to_decide or self._follow(decision if running else self.commit_decision)
+
+    @property
+    def _pauses_after_words(self) -> bool:
+        words = bool(self.uncommitted_transcript) and not self.manual_turns
+        return words and self._conductor.user.speaking and self.user_silent
 
     @property
     def answer_pending(self) -> bool:
