@@ -313,26 +313,25 @@ def test_a_scope_that_begins_under_the_name_of_another() -> None:
     assert [entry["of"] for entry in proof.entries()] == ["turn 1"] * 4
 
 
-@pytest.mark.parametrize(("guard", "warned"), [("{unless: told}", False), ("{}", True)])
+SETS = {
+    "a timer": ("soon", "{here: {after: {soon: {GUARD}}}}", ""),
+    "the end of a text": (
+        "heard",
+        "{here: {after: {soon: {GUARD actions: tell}}}}",
+        ", events: {heard: Heard.}, actions: {tell: {say: Hello., done: heard}}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("guard", "warned"), [("unless: told,", False), ("", True)])
+@pytest.mark.parametrize("sets", SETS)
 def test_a_fact_that_lets_something_happen_once_need_not_be_cleared(
-    guard: str, warned: bool
+    sets: str, guard: str, warned: bool
 ) -> None:
-    """A timer sets it, and fires only before."""
+    """What sets it happens only before."""
+    by, states, more = SETS[sets]
     text = (
-        "{flow: once, initial: here, timers: {soon: 1.0},"
-        " facts: {session: {told: {set_by: soon}}},"
-        f" states: {{here: {{after: {{soon: {guard}}}}}}}}}"
-    )
-    assert ("never-cleared" in codes(check_flow(flow_of(text)))) is warned
-
-
-@pytest.mark.parametrize(("guard", "warned"), [("unless: told, ", False), ("", True)])
-def test_a_fact_that_the_end_of_a_text_sets_need_not_be_cleared(guard: str, warned: bool) -> None:
-    """The text is said only before."""
-    text = (
-        "{flow: once, initial: here, timers: {soon: 1.0}, events: {heard: Heard.},"
-        " facts: {session: {told: {set_by: heard}}},"
-        " actions: {tell: {say: Hello., done: heard}},"
-        f" states: {{here: {{after: {{soon: {{{guard}actions: tell}}}}}}}}}}"
+        "{flow: once, initial: here, timers: {soon: 1.0}, facts: {session: {told: {set_by: "
+        f"{by}}}}}}}, states: {states.replace('GUARD', guard)}{more}}}"
     )
     assert ("never-cleared" in codes(check_flow(flow_of(text)))) is warned

@@ -88,15 +88,18 @@ def test_the_flow_says_what_becomes_of_a_tool() -> None:
     assert stage.when("It") > 8.2  # the tool has ended
 
 
-def test_two_tools_are_told_in_one_answer() -> None:
+@pytest.mark.parametrize("parallel", [True, False])
+def test_two_tools_are_told_in_one_answer(parallel: bool) -> None:
+    """One after the other, the second call begins when the step is long over."""
+
     def model(messages: Messages) -> Says:
         if shows(messages, "sunny") and shows(messages, "late"):
             return Says("Sunny, and the train is late.")
         return Says(calls=(("weather", {}), ("train", {})))
 
     tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
-    stage = Stage(model, tools).play(GREETS)
-    assert stage.heard == "Sunny, and the train is late."
+    stage = Stage(model, tools, llm={"run_in_parallel": parallel}).play(GREETS)
+    assert (stage.heard, stage.effects) == ("Sunny, and the train is late.", ["weather", "train"])
     assert len(stage.requests) == 2
 
 
@@ -303,20 +306,6 @@ def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
 
     stage = Stage(model, look_up(0.2)).play(GREETS)
     assert stage.heard == f"Let me look that up for you. {ANSWER}"
-    assert len(stage.requests) == 2
-
-
-def test_tools_that_run_one_after_the_other_are_told_in_one_answer() -> None:
-    """`run_in_parallel=False`: the second call begins when the step is long over."""
-
-    def model(messages: Messages) -> Says:
-        if shows(messages, "sunny") and shows(messages, "late"):
-            return Says("Sunny, and the train is late.")
-        return Says(calls=(("weather", {}), ("train", {})))
-
-    tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
-    stage = Stage(model, tools, llm={"run_in_parallel": False}).play(GREETS)
-    assert (stage.heard, stage.effects) == ("Sunny, and the train is late.", ["weather", "train"])
     assert len(stage.requests) == 2
 
 
