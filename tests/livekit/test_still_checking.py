@@ -66,7 +66,7 @@ def _played(
 
 
 @pytest.mark.parametrize("goes_on", [2.45, 2.7, 3.0])
-@swept("moments", [0.4 + 0.25 * n for n in range(12)], every=3)
+@swept("moments", [0.4 + 0.25 * n for n in range(12)], every=5)
 def test_a_reply_that_nobody_has_heard_is_asked_for_anew_with_a_result(
     goes_on: float, moments: list[float]
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_reply_that_nobody_has_heard_is_asked_for_anew_with_a_result(
 
 
 @pytest.mark.parametrize("lasts", [0.4, 0.6])
-@swept("moments", [2.3 + 0.2 * n for n in range(9)], every=2)
+@swept("moments", [2.3 + 0.2 * n for n in range(9)], every=4)
 def test_a_cough_while_a_tool_runs_does_not_delay_its_answer(
     lasts: float, moments: list[float]
 ) -> None:
