@@ -27,6 +27,7 @@ from .entries import (
     ResultDropped,
     ResultReady,
     SpeechInterrupted,
+    TurnCommitted,
 )
 from .obligation import Obligation, Reply
 from .settlement import Kind, Row, Rules, row_of
@@ -66,9 +67,12 @@ class Agenda:
         None while a live reply will deliver all that is due.
         """
         ready = tuple([o for o in self.obligations if o.state == "open" and o.ready])
-        if ready and any(not (reply.requested or reply.instructed) for reply in self.replies):
-            return ()
-        return ready
+        return () if ready and self._asks_for_all else ready
+
+    @property
+    def undecided(self) -> bool:
+        """An obligation starts a reply if the interruption of the last one is not answered."""
+        return any([o.undecided and o.ready for o in self.obligations]) and not self._asks_for_all
 
     @property
     def due(self) -> tuple[Obligation, ...]:
@@ -156,8 +160,8 @@ class Agenda:
             case AnswerDue(id):
                 due = self._with(Obligation("utterance", id))
                 return due._each(lambda o: o.after_utterance(id))
-            case NoiseEnded():
-                return self._noise_ended()
+            case TurnCommitted() | NoiseEnded():
+                return self._interruption_ended(answered=isinstance(entry, TurnCommitted))
             case HeardByModel(id):
                 return self._with(Obligation("utterance", id, "with_model"))
             case AnswersByItself(reply):
@@ -197,6 +201,11 @@ class Agenda:
 
     # -- inside
 
+    @property
+    def _asks_for_all(self) -> bool:
+        """A live reply will deliver all that is due."""
+        return any(not (reply.requested or reply.instructed) for reply in self.replies)
+
     def _with(self, obligation: Obligation) -> Agenda:
         if self.find(obligation.kind, obligation.id) is not None:
             return self
@@ -213,13 +222,14 @@ class Agenda:
         replies = [changed if reply.id == changed.id else reply for reply in self.replies]
         return Agenda(self.obligations, tuple(replies))
 
-    def _noise_ended(self) -> Agenda:
-        """A reply that it has interrupted may not have ended yet."""
+    def _interruption_ended(self, *, answered: bool) -> Agenda:
+        """The interrupted reply may not have ended yet."""
         replies = [
-            attrs.evolve(reply, unanswered=True) if reply.interrupted_by else reply
+            attrs.evolve(reply, answered=answered) if reply.interrupted_by else reply
             for reply in self.replies
         ]
-        return attrs.evolve(self._each(Obligation.after_noise), replies=tuple(replies))
+        settled = self._each(lambda o: o.after_interruption(answered=answered))
+        return attrs.evolve(settled, replies=tuple(replies))
 
     def _call_made(self, call: str, reply: str) -> Agenda:
         """From now on the utterance is answered by delivering the result, unless it will be
@@ -244,10 +254,12 @@ class Agenda:
         return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda
 
     def _answers_by_itself(self, reply: str) -> Agenda:
-        def claim(o: Obligation) -> Obligation:
+        def claim(o: Obligation) -> Obligation | None:
             if o.kind == "utterance" and o.due:
                 return attrs.evolve(o, state="claimed", by=reply, requested=True)
-            return attrs.evolve(o, state="open") if o.waits else o
+            if o.waits:
+                return attrs.evolve(o, state="open")
+            return o.after_interruption(answered=True)
 
         claimed = self._reply_asked(ReplyAsked(reply))._each(claim)
         sole = len(claimed.claimed_by(reply)) == 1
@@ -304,8 +316,8 @@ class Agenda:
         reply = self.reply(entry.reply)
         row = row_of(entry.by, heard=reply is not None and reply.heard)
         settled = self._settled(entry.reply, row, rules, own=entry.call)
-        if reply is not None and reply.unanswered:
-            settled = settled._each(Obligation.after_noise)
+        if reply is not None and (answered := reply.answered) is not None:
+            settled = settled._each(lambda o: o.after_interruption(answered=answered))
         replies = tuple(reply for reply in settled.replies if reply.id != entry.reply)
         return attrs.evolve(settled, replies=replies)
 

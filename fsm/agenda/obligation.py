@@ -21,8 +21,9 @@ class Obligation:
         id: The id of the message or the call.
         state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
             delivers it, and none is started for it. ``with_turn``: the same, unless the
-            interruption of its reply turns out to be a noise. ``with_model``: the same, and a
-            realtime model may answer it by itself. ``claimed``: the reply `by` delivers it.
+            interruption of its reply gets no answer. ``delivered_with_turn``: it is delivered,
+            unless that interruption gets no answer. ``with_model``: the next reply delivers it, or
+            a realtime model answers it by itself. ``claimed``: the reply `by` delivers it.
         by: The live reply that has claimed it.
         ready: It can be delivered. A running call is not ready.
         requested: The last request of that reply included it.
@@ -33,7 +34,9 @@ class Obligation:
 
     kind: Kind
     id: str
-    state: Literal["open", "with_next", "with_turn", "with_model", "claimed"] = "open"
+    state: Literal[
+        "open", "with_next", "with_turn", "delivered_with_turn", "with_model", "claimed"
+    ] = "open"
     by: str | None = None
     ready: bool = True
     requested: bool = False
@@ -47,9 +50,14 @@ class Obligation:
         return self.state in ("with_next", "with_turn")
 
     @property
+    def undecided(self) -> bool:
+        """It is not known yet whether the interruption of its reply is answered."""
+        return self.state in ("with_turn", "delivered_with_turn")
+
+    @property
     def due(self) -> bool:
         """The next request without its own instructions must deliver it."""
-        return self.ready and self.state != "claimed"
+        return self.ready and self.state not in ("claimed", "delivered_with_turn")
 
     def column(self, own: str | None, *, sole: bool) -> Column:
         """Its column in the table that settles the claims of a reply.
@@ -78,14 +86,18 @@ class Obligation:
         return attrs.evolve(self, state="open", by=None, requested=False, background=False)
 
     def after_utterance(self, utterance: str) -> Obligation:
-        """This utterance needs an answer, so its interruption was no noise."""
+        """This utterance needs an answer."""
         if (self.kind, self.id) == ("utterance", utterance) and self.state != "claimed":
             return attrs.evolve(self, state="open")
-        return attrs.evolve(self, state="with_next") if self.state == "with_turn" else self
+        return self
 
-    def after_noise(self) -> Obligation:
-        """A noise has interrupted its reply."""
-        return attrs.evolve(self, state="open") if self.state == "with_turn" else self
+    def after_interruption(self, *, answered: bool) -> Obligation | None:
+        """It is known whether the interruption of its reply is answered."""
+        if not self.undecided:
+            return self
+        if not answered:
+            return attrs.evolve(self, state="open")
+        return attrs.evolve(self, state="with_next") if self.state == "with_turn" else None
 
 
 @attrs.frozen
@@ -100,7 +112,7 @@ class Reply:
         made: How many calls of its last request were made so far.
         calls: The total number of calls of its last request. None while the stream is open.
         interrupted_by: Who has interrupted it; None if it continues.
-        unanswered: Its interruption gets no answer.
+        answered: Its interruption is answered, or will not be; None if that is not known yet.
         stopped: The more precise reason, if any, and the call that has interrupted it.
     """
 
@@ -113,7 +125,7 @@ class Reply:
     calls: int | None = None
     interrupted_by: Ending | None = None
     stopped: tuple[Ending, str | None] | None = None
-    unanswered: bool = False
+    answered: bool | None = None
     answers: tuple[str, ...] = ()
 
     @property

@@ -120,6 +120,7 @@ class TurnTriggers:
             "interruptible": self._interruptible.get(self._holder or "", True),
             "endpointing": self._words is not None and not self._answered,
             "agenda_open": self._results.orphaned and not self._next_reply,
+            "interruption_open": False,
             **dict.fromkeys(usual, True),
         }
 

@@ -134,7 +134,7 @@ def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
     if rest is None or rest.seconds < inf:
         return attrs.evolve(report, rest=rest)
     path = *spots[rest.spot], *rest.moves
-    waiting = "what is due" if rest.spot.open else "the deferred turn"
+    waiting = "what is due" if rest.spot.open or rest.spot.undecided else "the deferred turn"
     why = f"it is not certain that a reply is requested for {waiting}: {rest.why}"
     return AgendaReport(report.states, REST, why, path, rest)
 

@@ -24,6 +24,8 @@ from turnfsm.fsm.agenda.entries import (
     ReplyHeard,
     RequestSent,
     ResultReady,
+    SpeechInterrupted,
+    TurnCommitted,
 )
 from turnfsm.fsm.agenda.settlement import Ending, Rules
 
@@ -107,6 +109,10 @@ class Parts:
         replies, calls = (Reply(),) * most.replies, (Call(),) * most.calls
         return Deliveries(Agenda(), replies, calls, (0,) * most.utterances)
 
+    def commit(self, s: Deliveries) -> Deliveries:
+        """A turn of the user is committed."""
+        return self._log(s, TurnCommitted(1))
+
     def said(self, s: Deliveries, times: int = 1) -> Deliveries:
         """The user has said this number of utterances, and wants an answer."""
         for n in range(s.utterances, s.utterances + times):
@@ -119,6 +125,8 @@ class Parts:
         if utterances:
             return self.ask(s, r, *utterances)
         results = [o.id for o in s.agenda.due if o.kind == "result"]
+        if not results:
+            return s
         s = self.ask(s, r, results=results)
         return self._reply(s, r, asked_for=tuple(int(id[1:]) for id in results))
 
@@ -181,6 +189,10 @@ class Parts:
     def noise(self, s: Deliveries) -> Deliveries:
         """Speech got no transcript."""
         return self._log(s, NoiseEnded())
+
+    def interrupt(self, s: Deliveries, r: int, by: Ending) -> Deliveries:
+        """A reply is interrupted, and winds down."""
+        return self._log(s, SpeechInterrupted(f"r{r}", by))
 
     def begin(self, s: Deliveries, r: int) -> Deliveries:
         """The user has heard a part of the last step."""

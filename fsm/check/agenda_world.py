@@ -8,7 +8,7 @@ here; that is checked in `joint`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 import attrs
@@ -36,6 +36,7 @@ class State:
         may_wait: The claims that may wait for a next reply, however long.
         failed: How many replies have failed in the same way to deliver each claim.
         dropped: The claim that has left the agenda unheard.
+        begun: The claims of which the user has heard a part when they interrupted.
         left: How many disturbances may still come.
     """
 
@@ -44,6 +45,7 @@ class State:
     may_wait: frozenset[Claim] = frozenset()
     failed: frozenset[tuple[tuple[Claim, Ending], int]] = frozenset()
     dropped: Claim | None = None
+    begun: frozenset[Claim] = frozenset()
     voice: bool = False
     left: int = 0
 
@@ -149,15 +151,22 @@ class World:
 
     def _noise(self, s: State) -> State:
         """After a noise, a claim that the table reopens was not stopped by the user."""
-        still = {(o.kind, o.id) for o in s.deliveries.agenda.obligations if o.state != "with_turn"}
-        ended = attrs.evolve(s, voice=False, stopped=s.stopped & still)
-        return self._after(ended, self.parts.noise)
+        quiet = attrs.evolve(s, voice=False, begun=frozenset())
+        ended = self._after(quiet, self.parts.noise)
+        before = s.deliveries.agenda.obligations
+        opened = set(ended.deliveries.agenda.obligations) - set(before)
+        still = s.stopped - {(o.kind, o.id) for o in opened}
+        return attrs.evolve(ended, stopped=still)
 
     def _turn(self, s: State, r: int) -> State:
         for live in s.deliveries.live:
             s = self._over(s, live, "user")
         utterance = f"u{s.deliveries.utterances}"
-        uttered = self._after(attrs.evolve(_start_again(s), voice=False), self.parts.said)
+        claims = [o for o in s.deliveries.agenda.obligations if o.state != "claimed"]
+        quiet = attrs.evolve(_start_again(s), voice=False, begun=frozenset())
+        committed = self._after(quiet, self.parts.commit)
+        committed = self._note_dropped(committed, claims, s.begun)
+        uttered = self._after(committed, self.parts.said)
         return self._after(uttered, self.parts.ask, r, utterance)
 
     # -- inside
@@ -183,7 +192,10 @@ class World:
             for o in claims
             if heard and (o.kind == "utterance" or (o.requested and sole))
         }
-        ended = self._note_dropped(ended, claims, begun)
+        # until it is known whether a voice was a noise, the rest of a result is not dropped
+        kept = {(kind, id) for kind, id in begun if by != "user" or kind == "utterance"}
+        ended = self._note_dropped(ended, claims, kept)
+        ended = attrs.evolve(ended, begun=ended.begun | begun) if by == "user" else ended
         if by in ("failure", "limit"):
             ended = self._note_failed(ended, by, claims)
         if by == "application":
@@ -197,7 +209,7 @@ class World:
         may_wait |= {("result", call)} if call is not None else set()
         return attrs.evolve(ended, may_wait=ended.may_wait | may_wait)
 
-    def _note_dropped(self, s: State, claims: list[Obligation], begun: set[Claim]) -> State:
+    def _note_dropped(self, s: State, claims: list[Obligation], begun: Set[Claim]) -> State:
         for o in claims:
             if s.deliveries.agenda.find(o.kind, o.id) is None and (o.kind, o.id) not in begun:
                 s = attrs.evolve(s, dropped=(o.kind, o.id))

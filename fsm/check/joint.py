@@ -52,7 +52,8 @@ class Joint:
         here, view = self.here(s), self.view(s)
         if view.live or here.floor >= 0 or here.committed or here.transcript:
             return None
-        return Spot(here, view.open) if here.deferred or view.open else None
+        waits = here.deferred or view.open or view.undecided
+        return Spot(here, view.open, view.undecided) if waits else None
 
     def deliveries(self, s: Situation) -> Deliveries:
         return self._deliveries.all[s[1]]

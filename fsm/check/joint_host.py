@@ -26,7 +26,10 @@ _FALSE = (
 _TRUE = ("can_regenerate",)
 _SEEN = ("tools_running", "result_uncommitted", "output_held")
 """The facts of the flow that the host reads."""
-_KNOWN = ("agenda_open", "endpointing", "answer_pending", "user_may_continue", "results_available")
+_KNOWN = (
+    *("agenda_open", "interruption_open", "endpointing", "answer_pending", "user_may_continue"),
+    "results_available",
+)
 
 
 class JointHost:
@@ -48,7 +51,7 @@ class JointHost:
         self._timing = 0 if timed else self.timing
         above = -1 << self.bits.shift
         self._masks = [bits & ~self._timing | above for bits in self._cone()]
-        self._hosts: dict[tuple[bool, bool, bool], int] = {}
+        self._hosts: dict[tuple[bool, bool, bool, bool], int] = {}
         self._answers: dict[tuple[int, str, int], tuple[tuple[int, Taken | None], ...]] = {}
 
     def state(self, here: Here) -> str:
@@ -67,12 +70,13 @@ class JointHost:
 
     def post(self, here: Here, view: View, trigger: str) -> tuple[tuple[int, Taken | None], ...]:
         """The flow's possible verdicts, each with the configuration after it."""
-        knows = view.open, here.deciding, view.partial
+        undecided = view.undecided and not here.transcript
+        knows = view.open, undecided, here.deciding, view.partial
         host = self._hosts.get(knows)
         if host is None:
             answers = zip(
                 _KNOWN,
-                (view.open, here.deciding, here.deciding, here.deciding, not view.partial),
+                (view.open, undecided, *[here.deciding] * 3, not view.partial),
                 strict=True,
             )
             true = self._mask(*(name for name, holds in answers if holds))
@@ -125,6 +129,7 @@ class JointHost:
         if here.floor < 0 or here.ended_by is not None:
             return [(here, ())]
         ops: tuple[Op, ...] = (("begin", here.floor),) if here.audio == "heard" else ()
+        ops = (*ops, ("interrupt", here.floor, by))
         outcomes = self._reported(here._replace(ended_by=by), view, "step_interrupted")
         return [(there, (*ops, *more)) for there, more in outcomes]
 
@@ -204,10 +209,12 @@ class JointHost:
             case "answer_turn":
                 answered = here._replace(committed=here.committed + turns)
                 gone = [r for r in view.live if r != here.floor]
-                return [(answered, tuple(("end", r, "user") for r in gone))]
+                return [(answered, (("commit",), *(("end", r, "user") for r in gone)))]
             case "take_deferred_turn" if here.deferred:
                 return self._taken_again(here, view)
-            case "request_next_reply" if view.open and view.free >= 0:
+            case "note_noise":
+                return [(here, (("noise",),))]
+            case "request_next_reply" if (view.open or view.undecided) and view.free >= 0:
                 return [(here, (("deliver", view.free),))]
             case "hold_output":
                 return self._reported(here, view, "output_held")

@@ -53,6 +53,7 @@ class View(NamedTuple):
         free: A reply that was not requested yet; -1 if there is none.
         utterances: How many utterances wait for an answer, or have one.
         open: An obligation starts a reply when the floor is free.
+        undecided: An obligation starts a reply if the interruption of the last one is not answered.
         runs: Each running call, and the live reply that waits for it; -1 if none does.
         partial: Calls of one step have ended, and others have not.
         outdated: The replies whose requests lack a result that has come.
@@ -65,6 +66,7 @@ class View(NamedTuple):
     free: int = 0
     utterances: int = 0
     open: bool = False
+    undecided: bool = False
     runs: tuple[tuple[int, int], ...] = ()
     partial: bool = False
     outdated: frozenset[int] = frozenset()
@@ -77,7 +79,8 @@ class View(NamedTuple):
 
     def without_phases(self) -> View:
         """The part that matters to a sound or a timer."""
-        return View((), self.live, self.free, 0, self.open, self.runs, self.partial)
+        view = View((), self.live, self.free, 0, self.open, self.undecided)
+        return view._replace(runs=self.runs, partial=self.partial)
 
 
 class Step(NamedTuple):
@@ -122,6 +125,7 @@ def view_of(parts: Parts, s: Deliveries) -> View:
         -1 if s.free is None else s.free,
         s.utterances,
         bool(s.agenda.open),
+        s.agenda.undecided,
         tuple(runs),
         bool(makers & ended),
         frozenset(r for r in live if s.agenda.outdated(f"r{r}")),

@@ -28,16 +28,18 @@ class Spot(NamedTuple):
 
     Attributes:
         here: Where the turn is.
-        open: An obligation is on the agenda; otherwise a turn is deferred.
+        open: An obligation is open.
+        undecided: One is open if its interruption is not answered. Otherwise a turn is deferred.
     """
 
     here: Here
     open: bool
+    undecided: bool = False
 
     @property
     def view(self) -> View:
         """No reply is live."""
-        return View(open=self.open)
+        return View(open=self.open, undecided=self.undecided)
 
 
 @attrs.frozen
@@ -86,7 +88,7 @@ class Rest:
                 if taken is None and trigger in self.flow.timers:
                     continue  # it is due from now on
                 for there, ops in host.carried(here._replace(node=node), spot.view, taken):
-                    after = Spot(there, spot.open)
+                    after = spot._replace(here=there)
                     if ops or there.committed or not self.waits(after):
                         continue
                     again = frozenset(taken.restarts) if taken is not None else frozenset[str]()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextvars import copy_context
 from functools import cached_property
 
-from turnfsm.fsm.agenda.entries import ReplyAsked, ReplyStopped
+from turnfsm.fsm.agenda.entries import NoiseEnded, ReplyAsked, ReplyStopped
 from turnfsm.runtime.event import Event
 
 from .floor import Step
@@ -208,6 +208,11 @@ class TurnHost(HostFacts):
     def note_objection(self, event: Event) -> None:
         """The user objects to the calls that were made before."""
         self._core.tools.objected(besides=event.data.get("speech"))
+
+    def note_noise(self, event: Event | None = None) -> None:
+        """The last interruption gets no answer, so what it has interrupted is open again."""
+        self._core.log.add(NoiseEnded())
+        self.confirming.noise_ended()
 
     def request_next_reply(self, event: Event) -> None:
         """Request a reply for the open obligations: an answer first, then the results."""

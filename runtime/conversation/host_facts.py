@@ -263,6 +263,14 @@ class HostFacts:
         """An obligation on the agenda is open, and the agent can deliver it now."""
         return self.wants_reply and self.can_say()
 
+    def interruption_open(self) -> bool:
+        """An obligation waits until it is known whether the interruption of its reply is answered,
+        and the agent can deliver it now. Endpointing is not running: it runs if the interruption
+        has a transcript."""
+        agent = self._core.agent
+        deciding = agent is not None and agent.endpointing
+        return self._core.log.agenda.undecided and self.can_say() and not deciding
+
     def agreed(self) -> bool:
         """The turn is a yes, and nothing else."""
         return self.confirming.agrees(self._about.text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.agenda.entries import NoiseEnded
 from turnfsm.runtime.event import Event
 
 from .core import Core
@@ -221,8 +220,7 @@ class UserReports:
     def noise_ended(self) -> None:
         """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
         be open again."""
-        self._core.log.add(NoiseEnded())
-        self._host.confirming.noise_ended()
+        self._host.note_noise()
 
     def utterance_over(self) -> None:
         """No transcript is awaited any more. Posts `endpointing_ended`, unless endpointing is

@@ -28,6 +28,7 @@ from turnfsm.fsm.agenda.entries import (
     ResultDropped,
     ResultReady,
     SpeechInterrupted,
+    TurnCommitted,
     entry_from_note,
     note_of,
 )
@@ -100,7 +101,7 @@ def test_what_the_application_has_stopped_starts_no_reply_until_another_one_was_
 
 
 @pytest.mark.parametrize(
-    ("then", "state"), [(NoiseEnded(), "open"), (AnswerDue("v"), "with_next"), (None, "with_turn")]
+    ("then", "state"), [(NoiseEnded(), "open"), (TurnCommitted(2), "with_next"), (None, "with_turn")]
 )
 def test_a_result_that_a_voice_has_interrupted_starts_a_reply_if_that_was_a_noise(
     then: Entry | None, state: str
@@ -111,6 +112,39 @@ def test_a_result_that_a_voice_has_interrupted_starts_a_reply_if_that_was_a_nois
     agenda = fold(*made, *sent, *([then] if then is not None else []))
     assert {states(agenda)[call] for call in "ab"} == {state}
     assert bool([o for o in agenda.open if o.kind == "result"]) == (state == "open")
+
+
+SAID_IN_PART = (
+    *(*ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])),
+    *(ReplyHeard("r", whole=False), SpeechInterrupted("r", "user")),
+)
+SPECULATES = AnswerDue("v"), ReplyAsked("s", ["v"]), RequestSent("s", ["c"])
+
+
+@pytest.mark.parametrize(
+    ("then", "state"),
+    [
+        ((NoiseEnded(),), "open"),
+        ((*SPECULATES, ReplyEnded("s", "dropped"), NoiseEnded()), "open"),
+        ((TurnCommitted(2),), None),
+        ((*SPECULATES, TurnCommitted(2)), None),
+        ((AnswersByItself("s"),), None),
+        ((), "delivered_with_turn"),
+    ],
+)
+def test_a_result_of_which_a_part_was_heard_is_delivered_if_the_interruption_is_answered(
+    then: tuple[Entry, ...], state: str | None
+) -> None:
+    """After a noise or a request to wait it starts a reply: the model may have begun with something
+    else."""
+    assert states(fold(*SAID_IN_PART, ReplyEnded("r", "user"), *then)).get("c") == state
+
+
+@pytest.mark.parametrize(("then", "state"), [(NoiseEnded(), "open"), (TurnCommitted(2), None)])
+def test_it_may_be_known_before_the_reply_has_ended_whether_its_interruption_is_answered(
+    then: Entry, state: str | None
+) -> None:
+    assert states(fold(*SAID_IN_PART, then, ReplyEnded("r", "user"))).get("c") == state
 
 
 def test_nothing_starts_a_reply_while_one_is_about_to_ask_for_all_that_is_due() -> None:

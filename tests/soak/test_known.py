@@ -220,6 +220,19 @@ MENDED = {
         moves=(Move(5.35, "interrupt"), Move(5.8, "ask")),
         switches=frozenset({"barge_in", "application"}),
     ),
+    "the user asks for a hold as a reply begins that delivers a result after another one": Script(
+        "",
+        (
+            attrs.evolve(ASKED, answer=6),
+            Sound(2.3, 0.6, 2, answer=3),
+            Sound(8.0, 0.6, 2, calls=(2,)),
+            Sound(11.0, 0.6, 2, phrase="hold on"),
+        ),
+        {1: Job(1.0), 2: Job(0.5)},
+        obeys="never",
+        switches=frozenset({"barge_in", "hold"}),
+        keys=Keys(hold=8.0),
+    ),
     "the user asks for a hold before they are asked whether a tool may run": Script(
         "",
         (attrs.evolve(ASKED, answer=10, ttft=1.5), Sound(2.4, 0.9, 3, phrase="bear with me")),
