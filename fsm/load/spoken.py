@@ -175,22 +175,33 @@ def add_silence(parts: Parts) -> None:
     parts.add("scopes", _QUIET, Scope(begins=("user_stopped_speaking",), ends=over))
     prompts = parts.file.silence
     names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
-    timers = (*names, "hang_up_after") if prompts[-1].hang_up else names
+    timers: Names = tuple(timer for name in names for timer in (name, f"{name}_again"))
+    timers = (*timers, "hang_up_after") if prompts[-1].hang_up else timers
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
         parts.at = parts.place("silence", index)
-        heard = f"{name}_heard"
+        heard, again, begun, said = (
+            f"{name}_{what}" for what in ("heard", "again", "begun", "said")
+        )
         parts.add("events", heard, Trigger(is_="The user has heard this text."))
         action = Action(say=prompt.say, owner=_QUIET, done=heard)
         parts.action(f"say_{name}", action)
-        fact = Fact(set_by=(heard,), cleared_by=BY_WORDS)
-        parts.fact("session", f"{name}_said", fact)
+        parts.fact("session", begun, Fact(set_by=(name,), cleared_by=BY_WORDS))
+        parts.fact("session", said, Fact(set_by=(heard, again), cleared_by=BY_WORDS))
         row = Transition(
             conditions=("can_say", *_said(names[:index])),
-            unless=(f"{name}_said", *BUSY, "turn_open", "turn_deferred"),
+            unless=(begun, said, *BUSY, "turn_open", "turn_deferred"),
             actions=(f"say_{name}",),
-            restarts=timers[index + 1 :],
+            restarts=timers[2 * index + 1 :],
         )
         parts.paced_timer("listening", name, prompt.after, _SILENCE, row)
+        last = attrs.evolve(
+            row,
+            conditions=(*row.conditions, begun),
+            unless=row.unless[1:],
+            restarts=timers[2 * index + 2 :],
+        )
+        seconds = None if name in parts.paced else parts.file.timers[name]
+        parts.paced_timer("listening", again, seconds, _SILENCE, last)
     if prompts[-1].hang_up:
         parts.action("hang_up", Action(is_="Close the session."))
         row = Transition(

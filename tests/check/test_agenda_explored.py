@@ -58,7 +58,12 @@ def test_nothing_is_forgotten_or_comes_twice() -> None:
         ("interrupted_by_user", "result", "delivered", "nothing_unheard_is_dropped"),
         ("interrupted_by_user", "result", "delivered_with_turn", "nothing_unheard_is_dropped"),
         ("interrupted_by_user", "sole_result", "delivered", "nothing_unheard_is_dropped"),
-        ("interrupted_by_user", "utterance", "delivered_with_turn", "an_utterance_is_answered_once"),
+        (
+            "interrupted_by_user",
+            "utterance",
+            "delivered_with_turn",
+            "an_utterance_is_answered_once",
+        ),
         ("heard", "sole_result", "delivered_with_turn", "nothing_due_is_forgotten"),
         ("interrupted_by_user_unheard", "utterance", "retry", "nothing_due_is_forgotten"),
         ("interrupted_by_tool_unheard", "pending_result", "with_next", "nothing_due_is_forgotten"),

@@ -101,7 +101,8 @@ def test_what_the_application_has_stopped_starts_no_reply_until_another_one_was_
 
 
 @pytest.mark.parametrize(
-    ("then", "state"), [(NoiseEnded(), "open"), (TurnCommitted(2), "with_next"), (None, "with_turn")]
+    ("then", "state"),
+    [(NoiseEnded(), "open"), (TurnCommitted(2), "with_next"), (None, "with_turn")],
 )
 def test_a_result_that_a_voice_has_interrupted_starts_a_reply_if_that_was_a_noise(
     then: Entry | None, state: str

@@ -9,9 +9,11 @@ from flow_text import parsed
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
 from turnfsm.fsm.check.check import check_flow
+from turnfsm.fsm.load.spoken import BY_WORDS
 
 FILLERS = "{after: 1.5, say: Moment.}"
 SILENCE = "[{after: 8, say: Hello?}, {after: 6, say: Bye., hang_up: true}]"
+SILENT = *(f"silence_{n}{again}" for n in (1, 2) for again in ("", "_again")), "hang_up_after"
 
 
 def flow_of(text: str, head: str = "flow: mine\nextends: turn\n") -> Flow:
@@ -90,6 +92,18 @@ def test_without_the_sections_a_flow_has_nothing_of_them() -> None:
     assert "can_say" not in load_flow("turn").facts
 
 
+def test_a_text_that_no_silent_user_has_heard_to_its_end_is_said_again_only_once() -> None:
+    """Each timer says it once, until the user says something: what it sets refuses it."""
+    flow = flow_of(f"silence: {SILENCE}\n")
+    for trigger, rows in flow.states["listening"].after.items():
+        for row in rows:
+            if any(action.startswith("say_silence") for action in row.actions):
+                own = [name for name in row.unless if trigger in flow.facts[name].set_by]
+                assert len(own) == 1, trigger
+                assert flow.facts[own[0]].cleared_by == BY_WORDS
+    assert [*flow.states["listening"].after][-5:] == [*SILENT]
+
+
 def test_what_a_state_does_stays_and_the_silence_counts_from_it() -> None:
     """No transition of the base is lost."""
     turn, mine = load_flow("turn"), flow_of(f"silence: {SILENCE}\n")
@@ -99,7 +113,7 @@ def test_what_a_state_does_stays_and_the_silence_counts_from_it() -> None:
             assert before.actions == after.actions
             assert {*before.restarts} <= {*after.restarts}
     (asked,) = mine.states["listening"].on["reply_requested"]
-    assert asked.restarts == ("noise_limit", "silence_1", "silence_2", "hang_up_after")
+    assert asked.restarts == ("noise_limit", *SILENT)
 
 
 def test_the_file_itself_has_the_last_word() -> None:
@@ -163,7 +177,7 @@ def test_a_hold_is_short_for_a_fact_a_request_and_a_timer() -> None:
     assert flow.facts["on_hold"].cleared_by == ("turn_committed", "user_typed", "hold")
     asked, room = flow.states["listening"].on["hold_turn"]
     assert asked.actions == ("leave_turn", "say_hold")
-    assert asked.restarts == ("hold", "silence_1", "silence_2", "hang_up_after")
+    assert asked.restarts == ("hold", *SILENT)
     assert (room.conditions, room.unless) == (("on_hold",), ("user_back", "manual_turns"))
     after = flow.states["listening"].after
     for timer in ("silence_1", "silence_2", "hang_up_after"):

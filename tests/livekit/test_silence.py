@@ -78,6 +78,19 @@ def test_a_text_that_a_noise_comes_before_is_said_when_the_user_has_been_silent_
     assert outcome.heard[0].start == pytest.approx(8.5 + 8.1, abs=0.3)
 
 
+def test_a_text_that_noises_end_is_said_twice_at_most_and_the_session_closes() -> None:
+    """The output cannot pause, so each noise ends the text that it comes into."""
+    user = ScriptedUser()
+    for n in range(6):
+        user = user.makes_noise(at=8.6 + n * 9.3, duration=0.5)
+    outcome = play(user, 90.0, can_pause=False)
+    twice = [text for text in (FIRST, SECOND, GOODBYE) for _ in range(2)]
+    said = heard(outcome)
+    assert len(said) == len(twice), outcome.timeline()
+    assert all(map(str.startswith, twice, said)), outcome.timeline()
+    assert closed_at(outcome) < 60.0
+
+
 def test_words_of_the_user_begin_it_anew() -> None:
     """Whoever has answered is asked the first question again."""
     user = ScriptedUser().says("yes I am", at=10.5).says("and now", at=25.0)
