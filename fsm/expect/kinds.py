@@ -179,11 +179,14 @@ def phone(text: str, expected: Expectation) -> Extent:
 
 
 def yes_no(text: str, expected: Expectation) -> Extent:
-    """Yes or no, perhaps among words such as "um"."""
+    """Yes or no, perhaps among words such as "um". After "mhm" or "thanks" nothing must follow."""
     answers, fillers = phrases_of("yes") | phrases_of("no"), phrases_of("filler")
     if not consists_of(text, answers | fillers):
         return "unknown"
-    return "whole" if contains(text, answers) else "partial"
+    if contains(text, answers):
+        return "whole"
+    replies = phrases_of("acknowledgement") - phrases_of("hesitation")
+    return "unknown" if contains(text, replies) else "partial"
 
 
 def _counted(text: str, alphabet: str, fewest: int | None, most: int | None) -> Extent:
