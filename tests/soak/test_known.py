@@ -52,6 +52,22 @@ MENDED = {
     "a noise cuts the reply to two results where the output cannot pause": Script(
         "", (BOTH, Sound(3.4, 0.6)), WORKS, switches=frozenset({"noise"}), can_pause=False
     ),
+    "another noise before it is known that nobody has cut the reply to two results": Script(
+        "",
+        (attrs.evolve(BOTH, answer=0), Sound(3.4, 0.6), Sound(5.6, 1.0)),
+        WORKS,
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+        can_pause=False,
+    ),
+    "the user says mhm to a question before a tool runs": Script(
+        "",
+        (ASKED, Sound(6.0, 0.6, 1, answer=3, phrase="mhm")),
+        WORKS,
+        switches=frozenset({"confirm"}),
+        keys=Keys(confirm=frozenset({1})),
+    ),
     "a noise comes before the answer of a realtime model that detects turns": Script(
         "",
         (attrs.evolve(ASKED, calls=(), ttft=1.5), Sound(2.3, 0.3)),
