@@ -68,7 +68,7 @@ async def test_an_action_without_a_method_is_refused(tmp_path: Path) -> None:
     """It is named, with what to do."""
     text = "actions: {dance: {}}\nstates: {listening: {on: {final_transcript: {actions: [dance]}}}}"
     with pytest.raises(HostError, match="needs the action 'dance', which Agent does not implement"):
-        await TurnSession(flow=_variant(tmp_path, text)).start(Agent(instructions=""))
+        await TurnSession(flow=_variant(tmp_path, text), proof="off").start(Agent(instructions=""))
 
 
 @pytest.mark.parametrize(

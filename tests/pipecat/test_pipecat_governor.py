@@ -498,7 +498,7 @@ def test_a_text_about_missing_audio_is_refused_with_its_key() -> None:
         "flow: f\nextends: turn\nnot_heard: {say: Again please., no_audio: Hello?}"
     )
     with pytest.raises(HostError, match="the key no_audio of not_heard"):
-        TurnGovernor(flow)
+        TurnGovernor(flow, proof="off")
 
 
 @pytest.mark.parametrize(
