@@ -168,7 +168,7 @@ def _agreed(played: Played, one: Question) -> bool:
     if end is None or not later or later[0].phrase not in YES or script.model != "pipeline":
         return False
     yes, more = later[0], later[1:]
-    over = yes.recognised + 3.0 + script.hook
+    over = max([yes.recognised, *commits(script, yes)[:1]]) + 3.0 + script.hook
     moved = [m.at for m in script.moves if m.what not in ("commit", *BUTTON)]
     moved += [*(at for span in handoffs(played) for at in span), *stops(played)]
     quiet = all(sound.at > over for sound in more)
