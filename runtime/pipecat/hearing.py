@@ -69,8 +69,8 @@ class Hearing:
 
     @property
     def endpointing(self) -> bool:
-        """Pipecat is deciding whether the turn has ended."""
-        return self._open and bool(self._texts) and not self.speaks
+        """Pipecat decides whether the turn has ended, or will: the user pauses after words."""
+        return self._open and bool(self._texts) and (self.silent or not self.speaks)
 
     @property
     def turn_waits(self) -> bool:
