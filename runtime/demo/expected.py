@@ -1,7 +1,9 @@
 """What must happen in the demo's conversation."""
 
-from attrs import frozen
-from cattrs import structure
+from collections.abc import Iterable, Mapping
+
+from attrs import field, frozen
+from attrs.converters import optional
 
 from .script import CONTENT
 
@@ -29,6 +31,14 @@ class Mark:
     new: str = ""  # the agent state that LiveKit publishes from now on
 
 
+def _mark(given: Mark | Mapping[str, str]) -> Mark:
+    return given if isinstance(given, Mark) else Mark(**given)
+
+
+def _marks(given: Iterable[Mark | Mapping[str, str]]) -> tuple[Mark, ...]:
+    return tuple(map(_mark, given))
+
+
 @frozen
 class Expectation:
     """Records that must occur in this order, and records that must not occur, within a part of the
@@ -38,12 +48,9 @@ class Expectation:
     line: str = ""  # the part begins with this line of the user; empty: at the start
     until: str = ""  # it ends before this line; empty: at the end
     # or already before the first such record
-    before: Mark | None = None
-    order: tuple[Mark, ...] = ()
-    never: tuple[Mark, ...] = ()
+    before: Mark | None = field(default=None, converter=optional(_mark))
+    order: tuple[Mark, ...] = field(default=(), converter=_marks)
+    never: tuple[Mark, ...] = field(default=(), converter=_marks)
 
 
-EXPECTED = structure(
-    [{"name": name, **given} for name, given in CONTENT["expected"].items()],
-    tuple[Expectation, ...],
-)
+EXPECTED = tuple(Expectation(name, **given) for name, given in CONTENT["expected"].items())
