@@ -126,7 +126,9 @@ def test_sessions_are_listed_by_trouble_and_open_at_their_worst_moment(
     troubled.run(14.0)
     for _ in range(2):
         stage(view).run(20.0)
-    worst = Tally.over(values_of(troubled.session.turn.journal.read()))
+    worst = Tally()
+    for value in values_of(troubled.session.turn.journal.read()):
+        worst.add(value)
     assert worst.longest is not None
     tab.goto(view.url)
     until(tab, "document.querySelectorAll('#sessions tbody tr').length === 3")
