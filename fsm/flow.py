@@ -170,8 +170,8 @@ class Declarations:
         "The set of 'limit_sets' that gives seconds to the timers that are 'never'.", default=None
     )
     bounds: Mapping[str, float] = doc(
-        "Bounds of the delays that a caller notices, in seconds; each is a property. after_...: "
-        "at most; for_...: at least.",
+        "Bounds of the delays that a caller notices, in seconds; each is a property. `after_...`: "
+        "at most; `for_...`: at least.",
         factory=dict,
     )
     actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
