@@ -18,6 +18,7 @@ from .entries import (
     CallsReceived,
     Entry,
     HeardByModel,
+    MessageTyped,
     NoiseEnded,
     ReplyAsked,
     ReplyEnded,
@@ -160,8 +161,8 @@ class Agenda:
             case AnswerDue(id):
                 due = self._with(Obligation("utterance", id))
                 return due._each(lambda o: o.after_utterance(id))
-            case TurnCommitted() | NoiseEnded():
-                return self._interruption_ended(answered=isinstance(entry, TurnCommitted))
+            case TurnCommitted() | MessageTyped() | NoiseEnded():
+                return self._interruption_ended(answered=not isinstance(entry, NoiseEnded))
             case HeardByModel(id):
                 return self._with(Obligation("utterance", id, "with_model"))
             case AnswersByItself(reply):

@@ -22,6 +22,7 @@ __all__ = [
     "CallsReceived",
     "Entry",
     "HeardByModel",
+    "MessageTyped",
     "NoReply",
     "NoiseEnded",
     "PlayoutStarted",
@@ -58,6 +59,12 @@ class AnswerDue:
 @attrs.frozen
 class NoiseEnded:
     """The last speech gets no answer: it got no transcript, or its turn is to go unanswered."""
+
+
+@attrs.frozen
+class MessageTyped:
+    """The user has typed a message, and the reply to it is scheduled. It answers what has
+    interrupted a reply before, like a turn that is committed."""
 
 
 @attrs.frozen
@@ -292,6 +299,7 @@ Entry = (
     AnswerDue
     | HeardByModel
     | NoiseEnded
+    | MessageTyped
     | AnswersByItself
     | Answered
     | CallMade

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 import attrs
 
 from turnfsm.fsm import Refused, Taken
-from turnfsm.fsm.agenda.entries import NoiseEnded
+from turnfsm.fsm.agenda.entries import MessageTyped, NoiseEnded
 from turnfsm.fsm.agenda.turns import TurnEnd
 
 from .core import Core
@@ -173,6 +173,7 @@ class TurnReports:
         core = self._core
         if core.turns.answered_by(task) is None:
             core.turns.typed(info, speech, items)
+            core.log.add(MessageTyped())
             with self._host.about(info.new_transcript):
                 core.offer("yes_said", text=info.new_transcript)
             core.offer("user_typed", speech=speech.id)

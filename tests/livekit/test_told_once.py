@@ -222,3 +222,21 @@ def test_a_reply_that_a_tool_asks_for_leaves_out_a_result_that_its_own_turn_is_a
     said = " ".join(heard.text for heard in outcome.heard)
     assert said.count("It is booked.") == 1, outcome.timeline()
     assert "I look." in said
+
+
+def test_a_result_that_a_noise_interrupts_is_delivered_if_the_user_goes_on_in_writing() -> None:
+    """As if they had gone on by voice."""
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book")), "wine": ANSWER}, {"book": "It is booked for tonight."}
+    )
+    stage = Stage(
+        TurnSession,
+        user=ScriptedUser().says("book a table", at=1.0).makes_noise(at=5.0, duration=1.0),
+        llm=model,
+        tools=[tool("book", "booked", seconds=0.5)],
+        tts=ScriptedTTS(durations={"It is booked for tonight.": 4.0}),
+        can_pause=False,
+    )
+    stage.at(5.6, lambda s: s.session.generate_reply(user_input="do you have wine") and None)
+    outcome = stage.run(20.0)
+    assert [heard.text for heard in outcome.heard] == ["It is booked", ANSWER], outcome.timeline()
