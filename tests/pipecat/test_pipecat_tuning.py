@@ -1,10 +1,13 @@
 """The tuning of a state, in a pipeline."""
 
+import asyncio
+
 import attrs
 import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
+from pipecat.frames.frames import TranscriptionFrame
 from pipecat_stage import (
     COUNT,
     Stage,
@@ -117,6 +120,30 @@ def test_words_that_are_too_few_for_a_reply_that_is_about_to_be_heard_are_answer
     stage = Stage(slow, flow=parse_flow(flow)[0]).play(over("hurry", at=2.6))
     assert stage.heard.startswith(LONG)
     assert said(stage.asked[-1].messages) == "hurry"
+
+
+def test_a_reply_does_not_begin_in_a_pause_after_words_of_the_user() -> None:
+    """They are too few to interrupt, and the user goes on at 5.9 s."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("please look")
+        await stage.until(4.2)
+        speech = asyncio.ensure_future(stage.microphone.makes_noise(2.2, pauses=[(0.4, 1.7)]))
+        await stage.until(4.7)
+        await stage.pushes(TranscriptionFrame("hurry", "user", "now", finalized=True))
+        await speech
+
+    def model(messages: Messages) -> Says:
+        if said(messages) == "hurry":
+            return Says("I am sorry.")
+        return Says("It is found.") if shows(messages, "found") else Says(calls=(("look", {}),))
+
+    few = "{tuning: {min_words: 2, min_silence: 0.2}}"
+    flow = f"flow: tuned\nextends: turn\nstates: {{thinking: {few}, speaking: {few}}}"
+    vad = ScriptedVAD(stop_secs=1.5)
+    stage = Stage(model, {"look": Tool(1.6, "found")}, flow=parse_flow(flow)[0], vad=vad)
+    assert stage.play(script).heard == "It is found. I am sorry."
+    assert stage.when("It") > 6.4
 
 
 def test_a_step_is_not_held_back_for_words_that_are_too_few() -> None:
