@@ -10,9 +10,7 @@ from collections.abc import Sequence
 
 from turnfsm.fsm import Taken, Verdict
 from turnfsm.fsm.flow import Tuning
-from turnfsm.fsm.journal import (
-    ReplyAudio,
-)
+from turnfsm.fsm.journal import ReplyAudio
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.store.keeping import Keeping

@@ -26,8 +26,8 @@ __all__ = ["Core"]
 
 
 class Core(ABC):
-    """The state of a conversation, its flow, and the work that waits until the flow accepts it. The
-    `Conductor` makes it.
+    """The `Conductor` as its parts see it: the state of the conversation, its flow, and the work
+    that waits until the flow accepts it.
 
     Attributes:
         keeping: Writes to the store, if the session has one.
@@ -131,10 +131,6 @@ class Core(ABC):
         if self.governs:
             self.turn.note(event.KIND, **event.fields())
 
-    def post(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict:
-        """Post a trigger that every flow of a conversation has."""
-        return self.turn.post(trigger, of, **data)
-
     def offer(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict | None:
         """Post a trigger that only some flows have.
 
@@ -149,4 +145,4 @@ class Core(ABC):
             return None
         if triggers[trigger].kind == "request" and not self.turn.ask(trigger, of):
             return None
-        return self.post(trigger, of, **data)
+        return self.turn.post(trigger, of, **data)

@@ -51,7 +51,7 @@ class Objections:
         if not known:
             logger.warning("tool %s (%s) stops waiting for the user", call.name, call.id)
         if self._core.governs:
-            self._core.post("proceed", call=call.id)
+            self._core.turn.post("proceed", call=call.id)
 
     def _may_proceed(self) -> bool:
         core = self._core
@@ -94,4 +94,4 @@ class Objections:
     def _post(self, text: str, speech: Speech, *, empty_transcript: bool = False) -> None:
         if self._core.governs:
             with self._host.about(text, empty_transcript=empty_transcript):
-                self._core.post("message_answered", speech=speech.id)
+                self._core.turn.post("message_answered", speech=speech.id)

@@ -37,11 +37,11 @@ class RequestReports:
         Returns:
             True if it had to wait, so the conversation may have changed.
         """
-        if self._core.post("reply", speech=speech.id):
+        if self._core.turn.post("reply", speech=speech.id):
             return False
         await self._core.until(lambda: self._may_request_now(speech))
         if self._core.governs and not speech.interrupted:
-            self._core.post("reply", speech=speech.id)
+            self._core.turn.post("reply", speech=speech.id)
         return True
 
     def _may_request_now(self, speech: Speech) -> bool:

@@ -57,7 +57,7 @@ class SpeechReports:
         turn = core.turns.ask(task, speech)
         if turn is not None and turn.number == core.log.turns.latest:
             self._objections.answered(turn.info.new_transcript, speech)
-            core.post("reply_requested", turn=turn.number, speech=speech.id)
+            core.turn.post("reply_requested", turn=turn.number, speech=speech.id)
 
     def answers_by_itself(self, speech: Speech) -> None:
         """A realtime model with turn detection answers the user by itself, and was not asked to
@@ -88,11 +88,11 @@ class SpeechReports:
         core = self._core
         core.log.add(SpeechInterrupted(speech.id, _BY_SOURCE[by]))
         if (step := core.floor.step_of(speech)) is not None:
-            core.post("step_interrupted", step.id)
+            core.turn.post("step_interrupted", step.id)
             return
         core.speeches.reply_over(speech)
         if core.tools.find(RUNNING, speech):
-            core.post("speech_interrupted", speech=speech.id)
+            core.turn.post("speech_interrupted", speech=speech.id)
         elif core.speeches.between_steps(speech):
             speech.end()  # its calls have ended, so it need not wait for other speeches
         core.moved()
@@ -113,9 +113,9 @@ class SpeechReports:
         if (step := self._core.floor.step_of(speech)) is None:
             return
         if not on:
-            self._core.post("interruptions_disallowed", step.id)
+            self._core.turn.post("interruptions_disallowed", step.id)
         elif not step.gate.passed:
-            self._core.post("start_playout", step.id)
+            self._core.turn.post("start_playout", step.id)
 
     def finished(self, speech: Speech, *, failed: bool = False) -> None:
         """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
@@ -128,7 +128,7 @@ class SpeechReports:
         done = core.speeches.over(speech, failed=failed)
         core.ledger.close_turn(speech.id)
         if done is not None:
-            core.post(done)
+            core.turn.post(done)
         asyncio.get_running_loop().call_soon(core.turns.speech_finished, speech)
 
     # -- the floor
@@ -153,12 +153,12 @@ class SpeechReports:
         self._host.results_need_reply = False
         self._agent_state.muted = speech.interrupted  # nothing waits for such a step
         core.progress.begin()
-        core.post("step_started", step.id)
+        core.turn.post("step_started", step.id)
         if self._host.resumption is not None:
             self._host.resumption.post("reply_started")
         self._agent_state.muted = False
         if speech.interrupted:
-            core.post("step_interrupted", step.id)
+            core.turn.post("step_interrupted", step.id)
         core.tools.count()
         self._answer_may_wait()
         return step
@@ -180,9 +180,9 @@ class SpeechReports:
             core.speeches.reply_over(speech)  # the heard part is in the conversation
         if step is not None:
             core.progress.end()
-            core.post("step_finished", step.id)
+            core.turn.post("step_finished", step.id)
             if (done := core.speeches.left_floor(speech)) is not None:
-                core.post(done)
+                core.turn.post(done)
         if core.tools.released_with(speech):
             speech.end()
 
@@ -210,7 +210,7 @@ class SpeechReports:
         """A step is about to be played. Posts `start_playout`."""
         if (step := self._core.floor.step_of(speech)) is not None:
             step.gate.begin()
-            self._core.post("start_playout", step.id)
+            self._core.turn.post("start_playout", step.id)
 
     def step_plays(self, step: str, at: float) -> None:
         """The output starts to play a step. Posts `playout_started`, and `turn_replied` if that is
@@ -222,7 +222,7 @@ class SpeechReports:
         """
         if not self._core.governs:
             return
-        verdict = self._core.post("playout_started", step)
+        verdict = self._core.turn.post("playout_started", step)
         holder = self._core.floor.step
         if verdict and holder is not None:
             self._core.log.add(PlayoutStarted(holder.speech.id))
@@ -232,14 +232,14 @@ class SpeechReports:
     def step_played(self, step: str) -> None:
         """The output has played the audio of a step, or was cleared. Posts `playout_finished`."""
         if self._core.governs:
-            self._core.post("playout_finished", step)
+            self._core.turn.post("playout_finished", step)
 
     def progressed(self) -> None:
         """The model or the TTS has produced something for the step that has the floor. Posts
         `step_progressed`."""
         core, step = self._core, self._core.floor.step
         if step is not None and core.governs and core.turn.ask("step_progressed", step.id):
-            core.post("step_progressed", step.id)
+            core.turn.post("step_progressed", step.id)
 
     def agent_state_wanted(self, wanted: str, publish: Publish) -> None:
         """The framework wants to publish an agent state. That of the flow's state is published
@@ -257,7 +257,7 @@ class SpeechReports:
         step = self._core.floor.step
         # its first text counts as playout
         silent = wanted == "speaking" and step is not None and step.output is None
-        if silent and step is not None and self._core.post("playout_started", step.id):
+        if silent and step is not None and self._core.turn.post("playout_started", step.id):
             self._core.log.add(PlayoutStarted(step.speech.id))
         self._agent_state.wanted(wanted, publish, None if step is None else step.id)
 

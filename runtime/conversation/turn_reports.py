@@ -37,7 +37,7 @@ class TurnReports:
             again: If the flow refuses, called as soon as it would accept, unless a turn is
                 committed first.
         """
-        taken = bool(self._core.post("preemptive_generation"))
+        taken = bool(self._core.turn.post("preemptive_generation"))
         self._speculation = None if taken else again
         return taken
 
@@ -63,7 +63,7 @@ class TurnReports:
         """
         core, self._speculation = self._core, None
         with self._host.about(info.new_transcript):
-            verdict = core.post("turn_too_short", text=info.new_transcript, source="user_turn")
+            verdict = core.turn.post("turn_too_short", text=info.new_transcript, source="user_turn")
         if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
             return False
         self._host.utterance_over()
@@ -88,7 +88,7 @@ class TurnReports:
             if not core.turns.is_deferred(info) and self._ignores(info):
                 core.expecting.cleared()
                 return False
-            verdict = core.post("turn_committed", text=info.new_transcript, source="user_turn")
+            verdict = core.turn.post("turn_committed", text=info.new_transcript, source="user_turn")
         if not (empty_transcript or core.turns.is_deferred(info)):
             core.expecting.turn_complete()
         if isinstance(verdict, Refused):
@@ -130,7 +130,7 @@ class TurnReports:
         self._core.expecting.turn_complete()
         self.defer(info)
         if complete:
-            self._core.post("endpointing_ended")
+            self._core.turn.post("endpointing_ended")
 
     def defer_uncommitted(self, info: UserTurn, commits_by_itself: bool) -> None:
         """An agent is closed during a turn; the next agent gets it. Posts `turn_deferred` if it
@@ -191,13 +191,13 @@ class TurnReports:
         why = {"why": end.why} if end.why else {}
         core.turn.note("turn", number=turn.number, outcome=outcome, deferred=turn.deferred, **why)
         if outcome == "replied":
-            core.post("turn_replied", turn=turn.number, speech=turn.speech)
+            core.turn.post("turn_replied", turn=turn.number, speech=turn.speech)
         if end.later:
             self._deferred()
         if outcome in ("superseded", "dropped") and end.latest:
-            core.post("turn_dropped", turn=turn.number, reason=end.why)
+            core.turn.post("turn_dropped", turn=turn.number, reason=end.why)
 
     def _deferred(self) -> None:
         self._core.speeches.turn_deferred(self._core.agent)
         if self._core.governs:
-            self._core.post("turn_deferred")
+            self._core.turn.post("turn_deferred")

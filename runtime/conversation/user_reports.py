@@ -40,7 +40,7 @@ class UserReports:
         self._host.utterance_over()
         self._core.expecting.voice_started()
         self._host.confirming.voice_started()
-        self._core.post("user_started_speaking")
+        self._core.turn.post("user_started_speaking")
 
     def voice_ended(self, *, unheard: bool = False) -> None:
         """Speech has ended. Posts `user_stopped_speaking`.
@@ -52,11 +52,11 @@ class UserReports:
             unheard: The STT has received none of its audio, so no interruption can follow either.
         """
         self._core.expecting.voice_ended()
-        self._core.post("user_stopped_speaking")
+        self._core.turn.post("user_stopped_speaking")
         agent = self._core.agent
         by_button = agent is not None and agent.setup.manual_turns and agent.setup.commits_audio
         if (by_button or unheard or self.uninterruptible()) and not self._host.endpointing():
-            self._core.post("endpointing_ended")
+            self._core.turn.post("endpointing_ended")
 
     def barge_in(self) -> None:
         """The user has spoken long enough to interrupt. Called for every frame of an utterance.
@@ -70,7 +70,7 @@ class UserReports:
         if not acts and (verdict is last or (last and taken)):
             return
         self._last_barge_in = verdict
-        self._core.post("barge_in")
+        self._core.turn.post("barge_in")
 
     def step_started(self) -> None:
         """Another step has the floor. Posts nothing; the next `barge_in` is about that step."""
@@ -106,7 +106,7 @@ class UserReports:
         end of speech, with too few words to interrupt.
         """
         if self.may_interrupt() or self.speaking or self._core.floor.step is None:
-            self._core.post("final_transcript")
+            self._core.turn.post("final_transcript")
 
     def endpointing_finished(self, *, cancelled: bool) -> None:
         """Endpointing has ended, or it is known whether a realtime model answers. Posts
@@ -117,7 +117,7 @@ class UserReports:
         """
         read = self._host.decision_reported()
         if self._core.governs and read and not (cancelled or self._host.endpointing()):
-            self._core.post("endpointing_ended")
+            self._core.turn.post("endpointing_ended")
         self._core.moved()
 
     def message_added(self, id: str, text: str) -> None:
@@ -188,7 +188,7 @@ class UserReports:
         `endpointing_ended` if no transcript is awaited."""
         self.end_voice(event)
         if self._core.governs and not self._host.endpointing():
-            self._core.post("endpointing_ended")
+            self._core.turn.post("endpointing_ended")
 
     def report_noise(self, event: Event) -> None:
         """The voice was noise."""
@@ -214,7 +214,7 @@ class UserReports:
         if not self._core.governs:
             return
         if settled and not self._host.endpointing():
-            self._core.post("endpointing_ended")
+            self._core.turn.post("endpointing_ended")
         self._core.moved()
 
     def noise_ended(self) -> None:
@@ -227,5 +227,5 @@ class UserReports:
         running."""
         agent = self._core.agent
         if self._core.governs and (agent is None or not agent.endpointing):
-            self._core.post("endpointing_ended")
+            self._core.turn.post("endpointing_ended")
             self._core.moved()
