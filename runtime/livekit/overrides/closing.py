@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 from livekit.agents import Agent, AgentTask
 from livekit.agents.utils import aio
 from livekit.agents.voice.agent_session import Userdata_T
-from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 
 from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.conversation.conductor import Conductor
@@ -21,7 +20,6 @@ from turnfsm.runtime.conversation.waits import LongWait
 from turnfsm.runtime.livekit.stock import AgentSession
 
 from .components import closed_by
-from .output import StepOutput
 
 __all__ = ["ClosingSession"]
 
@@ -55,7 +53,6 @@ class ClosingSession(AgentSession[Userdata_T]):
     _life: Lifecycle
     inline_tasks: WeakKeyDictionary[Agent, Agent]
     """The tasks that agents have awaited, each with the agent that it hands back to."""
-    _listened_to: AudioOutput | None = None
     _tearing_down: asyncio.Timeout | None = None
     _left_behind: Set[asyncio.Task[Any]] = frozenset()
     _toolsets_reported: asyncio.Task[None] | None = None
@@ -98,24 +95,7 @@ class ClosingSession(AgentSession[Userdata_T]):
     async def session_closed(self) -> None:
         """LiveKit has closed the session."""
         await self._life.aclose()
-        self.listen_to(None)
         await self._conductor.aclose()
-
-    def listen_to(self, output: StepOutput | None) -> None:
-        """Report the playout of this output only."""
-        before, self._listened_to = self._listened_to, None if output is None else output.audio
-        if before is not None:
-            before.off("playback_started", self._playout_started)
-            before.off("playback_finished", self._playout_finished)
-        if self._listened_to is not None:
-            self._listened_to.on("playback_started", self._playout_started)
-            self._listened_to.on("playback_finished", self._playout_finished)
-
-    def _playout_started(self, ev: PlaybackStartedEvent) -> None:
-        self._conductor.floor.playout_started(ev.created_at)
-
-    def _playout_finished(self, ev: PlaybackFinishedEvent) -> None:
-        self._conductor.floor.playout_finished()
 
     async def _teardown_activity(self, **how: Any) -> None:
         limit = self._tearing_down = asyncio.timeout(None)

@@ -15,6 +15,7 @@ from weakref import WeakSet
 from livekit.agents import Agent, AgentFalseInterruptionEvent, ConversationItemAddedEvent, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
+from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 
 from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech
@@ -26,6 +27,7 @@ from .activity import GovernedActivity, adopt
 from .closing import ClosingSession
 from .handoff import results_when_copied
 from .history import conversation_of
+from .output import StepOutput
 from .run import GovernedRun
 from .speech import GovernedHandle
 
@@ -43,6 +45,7 @@ class GovernedSession(ClosingSession[Userdata_T]):
     """The application has given a VAD to the session."""
     _adopted: WeakSet[GovernedActivity]
     _commits: deque[tuple[str, float]]
+    _listened_to: AudioOutput | None = None
     _handing_over = 0
     _handoffs = 0
 
@@ -120,6 +123,27 @@ class GovernedSession(ClosingSession[Userdata_T]):
     @abstractmethod
     def follow_options(self) -> None:
         """Apply the options that the application has changed."""
+
+    def listen_to(self, output: StepOutput | None) -> None:
+        """Report the playout of this output only."""
+        before, self._listened_to = self._listened_to, None if output is None else output.audio
+        if before is not None:
+            before.off("playback_started", self._playout_started)
+            before.off("playback_finished", self._playout_finished)
+        if self._listened_to is not None:
+            self._listened_to.on("playback_started", self._playout_started)
+            self._listened_to.on("playback_finished", self._playout_finished)
+
+    def _playout_started(self, ev: PlaybackStartedEvent) -> None:
+        self._conductor.floor.playout_started(ev.created_at)
+
+    def _playout_finished(self, ev: PlaybackFinishedEvent) -> None:
+        self._conductor.floor.playout_finished()
+
+    async def session_closed(self) -> None:
+        """LiveKit has closed the session: report no more playout."""
+        self.listen_to(None)
+        await super().session_closed()
 
     def tune(self, tuning: Tuning) -> None:
         """Apply the tuning of a state."""
