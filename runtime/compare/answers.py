@@ -1,4 +1,4 @@
-"""What a scripted model answers, as rules in `scenarios.yaml`."""
+"""What a scripted model answers, by rules that a YAML file gives."""
 
 from __future__ import annotations
 

@@ -22,18 +22,18 @@ def read_host(
     version: str,
     stock: Contender,
     ours: Contender,
-    conversation: Callable[[str, dict[str, Any]], tuple[Build, Verdict]],
+    conversation: Callable[[dict[str, Any]], tuple[Build, Verdict]],
 ) -> Host:
     """Read a host. The other arguments are as in `Host`.
 
     Args:
-        conversation: Takes the id of a scenario and its entry, and removes what it uses of it. How
-            to play the scenario, and to judge it.
+        conversation: Returns how to play the entry of a scenario, and how to judge it. Removes from
+            the entry what it uses.
     """
     data = yaml.safe_load(file.read_text(encoding="utf-8"))
     scenarios = []
     for id, entry in data["scenarios"].items():
-        build, verdict = conversation(id, entry)
+        build, verdict = conversation(entry)
         scenarios.append(Scenario(id=id, build=build, verdict=verdict, **entry))
     return Host(
         framework=data["framework"],

@@ -21,7 +21,7 @@ from .conversation import conversation_of
 __all__ = ["HOST"]
 
 
-def _conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
+def _conversation(entry: dict[str, Any]) -> tuple[Build, Verdict]:
     return conversation_of(entry), verdict_of(entry.pop("expect"), CHECKS)
 
 

@@ -30,7 +30,7 @@ from .models import model
 __all__ = ["conversation"]
 
 
-def conversation(id: str, entry: dict[str, Any]) -> tuple[Build, Verdict]:
+def conversation(entry: dict[str, Any]) -> tuple[Build, Verdict]:
     """How to play a scenario, and to judge it. Removes from the entry what it uses.
 
     Args:

@@ -37,10 +37,10 @@ class GovernedRecognition(AudioRecognition):
     """
 
     waits_for: Callable[[Question], bool]
-    """Says whether the transcript of the last speech may still arrive."""
+    """Answers a question about the transcript of the last speech: no, without an STT."""
 
     transcribed: Callable[[], bool]
-    """Says whether the transcript of all speech has arrived."""
+    """Says whether the user is silent and the transcript of all their speech has arrived."""
 
     until: Callable[..., Awaitable[bool]]
     """`Conductor.until`."""
