@@ -31,7 +31,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", CHANGES, ids=["restart", "guard", "row"])
 def test_a_changed_turn_has_the_finding_of_the_page(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

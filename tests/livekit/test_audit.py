@@ -139,7 +139,6 @@ UNSAID = ("S2.1", "S2.6", "S2s.1", "D4")
 """In which the result of a tool comes after an interruption, and LiveKit never says it."""
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
 def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None:
     """On a stock session, where nothing goes wrong but what the scenario lets fail; and but for

@@ -89,7 +89,6 @@ def shown(words: str, lasts: float, first: float = 0.3) -> Interims:
     return tuple((first + n * step, " ".join(each[: n + 1])) for n in range(len(each)))
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "words", ["mhm", "Oh, I see.", "yeah yeah okay", "Mmmm", "genau", "sí, claro"]
 )
@@ -115,7 +114,6 @@ def test_a_voice_of_two_tenths_of_a_second_pauses_the_agent() -> None:
     assert overlapped.paused <= 0.25
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("can_pause", [True, False])
 @pytest.mark.parametrize(
     "words",

@@ -79,7 +79,6 @@ def _charges(effects: list[str], wait: Any, ask: bool) -> Any:
     return charge
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("policy", ["detach", "hold", "finish"])
 @pytest.mark.parametrize(
     ("wait", "ask"),

@@ -148,7 +148,6 @@ def test_another_order_of_tasks_changes_no_verdict(scenario: Scenario, seed: int
     assert side.right, side.problems
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("scenario", HOST.scenarios, ids=lambda s: s.id)
 def test_what_fails_on_pipecat_alone_is_no_accident_of_an_order(scenario: Scenario) -> None:
     loop = partial(PermutedLoop, seed=2)

@@ -123,7 +123,6 @@ def test_an_objection_comes_before_the_effect(source: Source) -> None:
     assert shows(stage.context.messages, "nothing was done")
 
 
-@pytest.mark.one_in(5)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("everywhere", [False, True], ids=["of the function", "of the service"])
 @pytest.mark.parametrize("noise", [False, True])
