@@ -36,6 +36,7 @@ MOMENTS = [round(BEGUN - 0.15 + 0.14 * n, 2) for n in range(22)]
 """When the user begins to speak: from just before the preamble to just before its end."""
 
 SWEPT = swept("moments", MOMENTS, every=7)
+SOME_SWEPT = swept("moments", MOMENTS[3::4], every=2)
 
 PAUSING = pytest.mark.parametrize("can_pause", [True, False], ids=["pauses", "cannot pause"])
 KINDS = pytest.mark.parametrize("kind", ["client", "server"])
@@ -152,12 +153,14 @@ def test_a_noise_is_no_objection(can_pause: bool, moments: list[float]) -> None:
     assert all(time is not None for time in times)
 
 
-@pytest.mark.one_in(4)
 @KINDS
+@SOME_SWEPT
 @pytest.mark.parametrize("words", [BYE, OBJECTION, ""], ids=["bye", "objection", "noise"])
-def test_a_realtime_model_hangs_up_unless_the_user_objects(kind: str, words: str) -> None:
+def test_a_realtime_model_hangs_up_unless_the_user_objects(
+    kind: str, words: str, moments: list[float]
+) -> None:
     """Its transcripts may come after it has begun to answer."""
-    times = [_hangs_up(words, at, kind=kind) for at in MOMENTS[3::9]]
+    times = [_hangs_up(words, at, kind=kind) for at in moments]
     assert [time is None for time in times] == [words == OBJECTION] * len(times)
 
 
@@ -285,9 +288,10 @@ def test_thanks_over_a_transfer_let_it_happen(
 
 
 @KINDS
-def test_thanks_let_a_realtime_model_transfer(kind: str) -> None:
+@SOME_SWEPT
+def test_thanks_let_a_realtime_model_transfer(kind: str, moments: list[float]) -> None:
     """Its transcripts may come after it has begun to answer."""
-    assert [_transfers(THANKS, at, kind=kind) for at in MOMENTS[3::9]] == [1] * 3
+    assert [_transfers(THANKS, at, kind=kind) for at in moments] == [1] * len(moments)
 
 
 @pytest.mark.parametrize("kind", ["pipeline", "client", "server"])
@@ -297,11 +301,13 @@ def test_a_noise_does_not_stop_a_transfer(kind: str) -> None:
     assert made == [1] * 4
 
 
-@pytest.mark.one_in(2)
 @PAUSING
-def test_an_objection_stops_a_transfer_and_the_model_may_call_again(can_pause: bool) -> None:
+@swept("moments", MOMENTS[:-2:3], every=2)
+def test_an_objection_stops_a_transfer_and_the_model_may_call_again(
+    can_pause: bool, moments: list[float]
+) -> None:
     """The caller comes back to it later."""
-    for at in MOMENTS[:-2:6]:
+    for at in moments:
         stage = _stage("to billing please", OBJECTION, at, Clerk(), can_pause=can_pause)
         stage.user.says("now to billing", at=9.0)
         seen: list[str] = []

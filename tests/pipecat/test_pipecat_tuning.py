@@ -8,11 +8,7 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames.frames import TranscriptionFrame
-from pipecat_stage import (
-    COUNT,
-    Stage,
-    counts,
-)
+from pipecat_stage import COUNT, Stage, counts
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.testing.pipecat import (
