@@ -179,13 +179,15 @@ def add_silence(parts: Parts) -> None:
     timers = (*timers, "hang_up_after") if prompts[-1].hang_up else timers
     for index, (name, prompt) in enumerate(zip(names, prompts, strict=True)):
         parts.at = parts.place("silence", index)
-        heard, again, begun, said = (
-            f"{name}_{what}" for what in ("heard", "again", "begun", "said")
+        heard, ended, again, begun, said = (
+            f"{name}_{what}" for what in ("heard", "ended", "again", "begun", "said")
         )
         parts.add("events", heard, Trigger(is_="The user has heard this text."))
-        action = Action(say=prompt.say, owner=_QUIET, done=heard)
+        ended_early = "The user has heard only a part of this text, or it has failed."
+        parts.add("events", ended, Trigger(is_=ended_early))
+        action = Action(say=prompt.say, owner=_QUIET, done=heard, failed=ended)
         parts.action(f"say_{name}", action)
-        parts.fact("session", begun, Fact(set_by=(name,), cleared_by=BY_WORDS))
+        parts.fact("session", begun, Fact(set_by=(ended,), cleared_by=BY_WORDS))
         parts.fact("session", said, Fact(set_by=(heard, again), cleared_by=BY_WORDS))
         row = Transition(
             conditions=("can_say", *_said(names[:index])),

@@ -288,8 +288,8 @@ class FlowFile(Declarations):
         default=(),
     )
     silence: tuple[Reprompt, ...] = doc(
-        "What the agent says to a user who says nothing. A text that a sound ends, or comes "
-        "before, is said again once. An utterance of the user restarts it.",
+        "What the agent says to a user who says nothing. A text of which only a part "
+        "was heard is said again once. An utterance of the user restarts it.",
         default=(),
     )
     backchannels: Backchannels | None = doc(

@@ -8,7 +8,7 @@ from functools import partial
 
 import attrs
 
-from turnfsm.fsm.agenda.entries import PlayoutStarted, SpeechInterrupted
+from turnfsm.fsm.agenda.entries import SpeechInterrupted
 from turnfsm.fsm.agenda.settlement import Ending
 
 from .agent_state import AgentState, Publish
@@ -225,7 +225,7 @@ class SpeechReports:
         verdict = self._core.turn.post("playout_started", step)
         holder = self._core.floor.step
         if verdict and holder is not None:
-            self._core.log.add(PlayoutStarted(holder.speech.id))
+            self._core.speeches.plays(holder.speech)
             publish = partial(self._core.session.publish, heard=holder.speech, at=at)
             self._agent_state.project(publish)
 
@@ -258,7 +258,7 @@ class SpeechReports:
         # its first text counts as playout
         silent = wanted == "speaking" and step is not None and step.output is None
         if silent and step is not None and self._core.turn.post("playout_started", step.id):
-            self._core.log.add(PlayoutStarted(step.speech.id))
+            self._core.speeches.plays(step.speech)
         self._agent_state.wanted(wanted, publish, None if step is None else step.id)
 
     # -- a reply that waits for the end of a scripted text

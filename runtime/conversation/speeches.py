@@ -11,6 +11,7 @@ import attrs
 from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     AnswersByItself,
+    PlayoutStarted,
     ReplyAsked,
     ReplyEnded,
     ReplyStopped,
@@ -36,6 +37,8 @@ class Spoken:
         reply: It is a live reply, and not a fixed text.
         text: It is a fixed text of the flow.
         done: The trigger to post when such a text has been played.
+        failed: The trigger to post if only a part of it was heard, or an error has ended it.
+        heard: The user has begun to hear it.
         queued: It waits for the floor.
         first: It was queued when a turn was deferred, so it comes before that turn.
         held: A step of it has had the floor.
@@ -52,6 +55,8 @@ class Spoken:
     reply: bool = False
     text: bool = False
     done: str | None = None
+    failed: str | None = None
+    heard: bool = False
     queued: bool = False
     first: bool = False
     held: bool = False
@@ -96,6 +101,11 @@ class Speeches:
         spoken = self.of(speech)
         spoken.queued = spoken.begun = spoken.yielded = False
 
+    def plays(self, speech: Speech) -> None:
+        """The user starts to hear a step of a speech."""
+        self.of(speech).heard = True
+        self._log.add(PlayoutStarted(speech.id))
+
     def yields(self, speech: Speech) -> None:
         """A reply releases the floor for a waiting text, and waits for it again."""
         spoken = self.of(speech)
@@ -114,12 +124,15 @@ class Speeches:
             failed: An error has ended it.
 
         Returns:
-            The trigger to post: a fixed text was played to the end, and has released the floor.
+            The trigger to post: a fixed text was played, to the end or not, and has released the
+            floor.
         """
         if speech.id not in self._known:
             return None
         spoken = self.of(speech)
-        done = None if failed or speech.interrupted else spoken.done
+        done = spoken.done
+        if failed or speech.interrupted:
+            done = spoken.failed if failed or spoken.heard else None
         over = Spoken(speech, spoken.agent, spoken.reply, done=done, first=spoken.first, over=True)
         self._known[speech.id] = over
         self.reply_over(speech, failed=failed)
@@ -142,7 +155,7 @@ class Speeches:
         self._times[name] += 1
         speech = agent.speak(text, interruptible=action.interruptible, sound=sound)
         spoken = self._begin(speech, agent)
-        spoken.text, spoken.done = True, action.done
+        spoken.text, spoken.done, spoken.failed = True, action.done, action.failed
         return None if action.owner == "session" else self._unless_over(speech)
 
     @property

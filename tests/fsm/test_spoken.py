@@ -43,7 +43,8 @@ def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
     assert flow.actions["say_silence_2"].say == ("Bye.",)
     assert flow.facts["filler_1_said"].scope == "turn"
     assert flow.states["listening"].after["hang_up_after"][0].actions == ("hang_up",)
-    added = {"reply_ready", "user_typed", "silence_1_heard", "silence_2_heard"}
+    texts = {f"silence_{n}_{what}" for n in (1, 2) for what in ("heard", "ended")}
+    added = {"reply_ready", "user_typed", *texts}
     assert added == {*flow.triggers} - {*load_flow("turn").triggers}
 
 
@@ -93,12 +94,14 @@ def test_without_the_sections_a_flow_has_nothing_of_them() -> None:
 
 
 def test_a_text_that_no_silent_user_has_heard_to_its_end_is_said_again_only_once() -> None:
-    """Each timer says it once, until the user says something: what it sets refuses it."""
+    """Until the user says something: what the end of the text sets refuses its timer."""
     flow = flow_of(f"silence: {SILENCE}\n")
     for trigger, rows in flow.states["listening"].after.items():
         for row in rows:
             if any(action.startswith("say_silence") for action in row.actions):
-                own = [name for name in row.unless if trigger in flow.facts[name].set_by]
+                said = trigger, flow.actions[row.actions[0]].failed
+                ends = said[trigger.endswith("_again") - 1]
+                own = [name for name in row.unless if ends in flow.facts[name].set_by]
                 assert len(own) == 1, trigger
                 assert flow.facts[own[0]].cleared_by == BY_WORDS
     assert [*flow.states["listening"].after][-5:] == [*SILENT]

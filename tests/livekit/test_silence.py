@@ -78,6 +78,16 @@ def test_a_text_that_a_noise_comes_before_is_said_when_the_user_has_been_silent_
     assert outcome.heard[0].start == pytest.approx(8.5 + 8.1, abs=0.3)
 
 
+def test_a_text_that_noises_come_before_is_said_until_a_part_of_it_was_heard() -> None:
+    """Nobody is hung up on without a goodbye."""
+    user = ScriptedUser()
+    for n in range(3):
+        user = user.makes_noise(at=8.0 + n * 8.75, duration=0.5)
+    outcome = play(user, 90.0)
+    assert heard(outcome) == [FIRST, SECOND, GOODBYE], outcome.timeline()
+    assert outcome.heard[0].start > 4 * 8.0
+
+
 def test_a_text_that_noises_end_is_said_twice_at_most_and_the_session_closes() -> None:
     """The output cannot pause, so each noise ends the text that it comes into."""
     user = ScriptedUser()
