@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.pipeline.worker import PipelineWorker
-from pipecat_stage import moments
+from pipecat_stage import COUGH, moments
 
 from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
 from turnfsm.pipecat import FrameRecorder, TurnGovernor
@@ -111,6 +111,21 @@ def test_a_governed_call_ends_in_the_recording_as_it_has_ended(
     events = parse_recording(recording.getvalue().encode(), "events.jsonl")
     updates = [event.text("status") for event in events.named("tool_execution_updated")]
     assert updates == ["", status]
+
+
+@pytest.mark.parametrize(("at", "unheard"), [(2.0, True), (2.4, False)])
+def test_a_noise_costs_no_answer_once_the_response_has_only_made_calls(
+    at: float, unheard: bool, recording: io.StringIO
+) -> None:
+    """Before, it may have cost one."""
+
+    def model(messages: Messages) -> Says:
+        return Says(calls=(("book", {}),)) if len(messages) == 1 else Says("Well.")
+
+    script = moments((0.0, "please book"), (at, COUGH))
+    Stage(model, {"book": Tool(3.0, "done")}, governor=None, script=script).run(15.0)
+    events = parse_recording(recording.getvalue().encode(), "events.jsonl")
+    assert ["unheard" in event.fields for event in events.named("interruption")] == [False, unheard]
 
 
 def test_a_caller_who_hangs_up_while_a_tool_runs_raises_no_alarm(recording: io.StringIO) -> None:
