@@ -52,6 +52,7 @@ class Wait:
     build: Callable[[type[AgentSession[Any]]], Stage]
     heard_after: float | None = None
     silent_after: float | None = None
+    often: int = 1
 
     def of(self, outcome: Outcome) -> float | None:
         """How long it took, in seconds."""
@@ -74,19 +75,15 @@ WAITS = tuple(_waits())
 
 
 def caller(virtual: int = 3, real: int = 5) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Seconds of each wait, medians: in virtual time, and in real time unless `real` is 0.
-
-    The overhead of the first wait is a goal. Real time varies by more than this goal, so this wait
-    is measured three times as often.
-    """
+    """Seconds of each wait, medians: in virtual time, and in real time unless `real` is 0."""
     logging.disable(logging.CRITICAL)
     try:
         return {
             wait.what: {
                 "virtual": _medians(wait, virtual, _play_virtual),
-                **({"real": _medians(wait, real * often, _play_real)} if real else {}),
+                **({"real": _medians(wait, real * wait.often, _play_real)} if real else {}),
             }
-            for wait, often in zip(WAITS, (3, 1, 1), strict=True)
+            for wait in WAITS
         }
     finally:
         logging.disable(logging.NOTSET)
