@@ -35,11 +35,11 @@ class Consumer(Protocol):
 
 
 class Watch:
-    """Reads a journal for its consumers. Without them it does nothing.
+    """Reads a journal for its consumers. Without them it does nothing. An event loop must be
+    running.
 
     Consumers get records in batches, so that posts stay fast. Record by record it would take
     several times as long, because LiveKit's code runs in between.
-    An event loop must be running.
     """
 
     def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:

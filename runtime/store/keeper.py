@@ -243,13 +243,13 @@ class Keeper:
 
     async def _call(self, work: Callable[[], T], away: Callable[[StoreUnavailable], None]) -> T:
         """Call the store until it answers; `away` is called each time that it does not."""
-        for pause in chain(PAUSES, repeat(PAUSES[-1])):
+        pauses = chain(PAUSES, repeat(PAUSES[-1]))
+        while True:
             try:
                 return await self._in_thread(work)
             except StoreUnavailable as exc:
                 away(exc)
-            await asyncio.sleep(pause)
-        raise AssertionError("the pauses do not end")
+            await asyncio.sleep(next(pauses))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

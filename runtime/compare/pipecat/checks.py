@@ -162,18 +162,17 @@ def requests_accepted(outcome: Outcome) -> list[str]:
 
 
 def _refused(request: Request) -> list[str]:
-    problems, open_ = [], dict[str, str]()
+    open_: dict[str, str] = {}
     for message in request.messages:
         if message.get("role") == "tool":
             open_.pop(str(message.get("tool_call_id")), None)
         elif open_:
             break
         open_ |= {c["id"]: c["function"]["name"] for c in message.get("tool_calls") or ()}
-    problems += [
+    return [
         f"the request at {request.at:.2f} s has the call of {name} without a result behind it"
         for name in open_.values()
     ]
-    return problems
 
 
 CHECKS: Mapping[str, Check] = {
