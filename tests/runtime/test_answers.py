@@ -14,15 +14,16 @@ ASKED = Seen(
     results=[], called=False,
 )  # fmt: skip
 TOLD = attrs.evolve(
-    ASKED, said="It is here.", shown=["it was found"], results=["it was found"], called=True
-)
+    ASKED, by="developer", said="It is here.", shown=["it was found"], results=["it was found"],
+    called=True,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("condition", "asked", "told"),
     [
         ({"last": "where"}, True, True),
-        ({"by": "developer"}, False, False),
+        ({"by": "developer"}, False, True),
         ({"said": "here"}, False, True),
         ({"not_said": "here"}, True, False),
         ({"shown": ["it", "found"]}, False, True),
