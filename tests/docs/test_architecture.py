@@ -1,17 +1,29 @@
-"""docs/architecture.md: what it names exists; tests/runtime/test_layers.py looks at imports."""
+"""What docs/architecture.md names exists, and each file that a page names."""
 
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def test_every_file_that_the_page_names_exists() -> None:
-    """Folders end with a slash."""
-    named = set(re.findall(r"`((?:fsm|runtime|specs|turnfsm|bench|tests|examples)/[\w./]*)`", PAGE))
+NAMED = r"`((?:fsm|runtime|specs|turnfsm|bench|room|tests|examples|docs)/[\w./]*)`"
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    """A name in capitals stands for any."""
+    named = set(re.findall(NAMED, page.read_text(encoding="utf-8")))
+    there = {name for name in named if (ROOT / name).exists() or (ROOT / f"{name}.py").exists()}
+    assert sorted(name for name in named - there if name == name.lower()) == []
+
+
+def test_folders_of_the_page_end_with_a_slash() -> None:
+    named = set(re.findall(NAMED, PAGE))
     assert len(named) > 30
-    assert sorted(name for name in named if not (ROOT / name).exists()) == []
     assert sorted(n for n in named if (ROOT / n).is_dir() and not n.endswith("/")) == []
 
 
