@@ -62,8 +62,13 @@ def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {"type": "object", "description": (kind.__doc__ or "").partition("\n")[0]}
     out |= {"properties": properties, "additionalProperties": False}
     if kind is Never:
-        out["anyOf"] = [{"required": ["action"]}, {"required": ["state"]}]
+        out["anyOf"] = [_with_text("action"), _with_text("state")]
     return out | ({"required": required} if required else {})
+
+
+def _with_text(key: str) -> dict[str, Any]:
+    """An object with this key; null, which removes a key, does not count."""
+    return {"required": [key], "properties": {key: _TEXT}}
 
 
 def _nullable(value: dict[str, Any], needed: bool) -> dict[str, Any]:

@@ -106,6 +106,17 @@ def test_a_property_that_is_null_may_remove_one() -> None:
     assert not is_structural(as_yaml(tree))
 
 
+@pytest.mark.parametrize("value", [None, ""])
+def test_an_action_that_is_empty_is_no_action_of_a_property(value: str | None) -> None:
+    """A property names an action or a state; a key without a value names neither."""
+    never = TURN_TREE["properties"]["never"]
+    changed = never["no_turn_ends_while_the_user_speaks"] | {"action": value}
+    never = never | {"no_turn_ends_while_the_user_speaks": changed}
+    tree = TURN_TREE | {"properties": TURN_TREE["properties"] | {"never": never}}
+    assert parse_flow(as_yaml(tree))[0] is None
+    assert not VALIDATOR.is_valid(tree)
+
+
 @MANY
 @given(near_flows() | mutated_trees(TURN_TREE))
 def test_any_tree(tree: Any) -> None:
