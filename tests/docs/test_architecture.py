@@ -21,6 +21,10 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert sorted(name for name in named - there if name == name.lower()) == []
 
 
+def test_the_readme_is_read_in_one_sitting() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def test_folders_of_the_page_end_with_a_slash() -> None:
     named = set(re.findall(NAMED, PAGE))
     assert len(named) > 30
