@@ -93,7 +93,7 @@ def test_diagrams_knows_what_is_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """--check names missing, stale and left-over files and writes nothing."""
-    monkeypatch.setattr("turnfsm.fsm.shipped_flows", lambda: {"call": CALL})
+    monkeypatch.setattr("turnfsm.runtime.cli.diagrams.shipped_flows", lambda: {"call": CALL})
     folder = tmp_path / "pictures"
     assert run("diagrams", "-o", folder) == 0
     assert run("diagrams", "-o", folder, "--check") == 0
