@@ -186,7 +186,7 @@ class Parts:
     def rows(self, state: str) -> dict[str, Rows]:
         """The transitions of a state, its own or those of the group of all states."""
         body, group = self.file.states.get(state), self.file.groups.get("all")
-        if body is None:
+        if body is None or body.final:
             return {}
         silent = {*body.refuses, *body.ignores}
         shared = {t: rows for t, rows in (group.on if group else {}).items() if t not in silent}

@@ -212,3 +212,21 @@ def test_without_phrases_for_the_end_of_a_hold_the_next_words_end_it() -> None:
     assert len(flow.states["listening"].on["hold_turn"]) == 1
     assert not {"user_back", "say_hold"} & {*flow.facts, *flow.actions}
     assert flow.timers["hold"] == 60.0
+
+
+EVERY_SECTION = f"""fillers: {FILLERS}
+silence: {SILENCE}
+backchannels: {{say: Mhm.}}
+monologue: {{}}
+never_silent: {{after: 5, say: Moment., give_up: Sorry.}}
+not_heard: {{say: What?, no_audio: Hello?}}
+hold: {{then: Hello?, until: I am back}}
+button: {{}}
+tools: {{confirm: {{pay: {{say: Pay?}}}}}}
+"""
+
+
+def test_the_sections_add_nothing_to_a_final_state() -> None:
+    flow = flow_of(f"{EVERY_SECTION}states: {{over: {{final: true}}}}\n")
+    assert not flow.states["over"].on
+    assert not flow.states["over"].after
