@@ -29,8 +29,6 @@ def check_backchannels(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the section, besides those of its expansion."""
     if (its := file.backchannels) is None:
         return
-    if not (its.say or its.audio):
-        yield problem(source, _SECTION, "missing-key.backchannel")
     for index, state in enumerate(its.in_):
         if state not in _STATES:
             listed: Path = (*_SECTION, "in", index)

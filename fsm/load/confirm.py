@@ -39,8 +39,10 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
             except ValueError as exc:
                 yield problem(source, where, "type.question", text=text, why=exc)
         for name, condition in question.when.items():
-            if condition.above is condition.below is None and not condition.is_:
-                yield problem(source, (*path, "when", name), "missing-key.condition", name=name)
+            above, below = condition.above, condition.below
+            if above is not None and below is not None and above >= below:
+                numbers = {"above": above, "below": below}
+                yield problem(source, (*path, "when", name), "contradiction.condition", **numbers)
 
 
 def add_confirm(parts: Parts) -> None:

@@ -159,13 +159,8 @@ class _Names:
             yield self._unknown(path, kind, name, more)
 
     def _many(self, path: Path, kind: str, names: Names, more: Names = ()) -> Iterator[Finding]:
-        seen: set[str] = set()
         for index, name in enumerate(names):
             yield from self._one((*path, index), kind, name, more)
-            if name in seen:
-                named = {"kind": kind, "name": name}
-                yield problem(self.source, (*path, index), "repeated.name", **named)
-            seen.add(name)
 
     def _key(self, path: Path, kind: str, name: str) -> Iterator[Finding]:
         if name not in self._declared(kind):

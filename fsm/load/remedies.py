@@ -72,6 +72,8 @@ def _for_text(expected: str, value: str) -> str:
         return f"write {{dest: {value}}}" if value.isidentifier() else "write {dest: STATE}"
     if expected == "a mapping":
         return "write 'name: value' lines below the key"
+    if expected == "text":
+        return "write it, or remove it"
     return "begin each item with '- '" if expected == "a list" else ""
 
 
@@ -90,5 +92,5 @@ def _for_collection(expected: str, value: Any) -> str:
     if expected == "a list":
         return "begin each item with '- '"
     if "list of names" in expected:
-        return "write [name, name]"
+        return "write [name, name]" if value else "name one, or remove the key"
     return "write the seconds as a number" if expected == "a number" else ""

@@ -262,8 +262,6 @@ def _properties(flow: Flow, source: Source) -> Iterator[Finding]:
                 yield from _both(item.when, item.unless, (*path, "unless"), source)
             if not _is_word(item.name):
                 yield problem(source, path, "name.of_property", name=item.name)
-            if kind == "never" and item.action is None and item.state is None:
-                yield problem(source, path, "missing-key.never", name=item.name)
     for name, reason in flow.properties.waived.items():
         if not reason.strip():
             where: Path = ("properties", "waived", name)

@@ -13,11 +13,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import attrs
 
 from turnfsm.fsm.fields import yaml_name
-from turnfsm.fsm.flow import Names, Never, Seconds, Texts
+from turnfsm.fsm.flow import Names, Seconds, Texts
 
-from .written import ONE_OR_MORE, SHORT, FlowFile
+from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT, FlowFile
 
-__all__ = ["flow_schema", "schema_text", "yaml_fields"]
+__all__ = ["flow_schema", "needs_text", "schema_text", "yaml_fields"]
 
 _PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean"}
 _NULL = {"type": "null"}
@@ -50,25 +50,35 @@ def yaml_fields(kind: type) -> list[tuple[attrs.Attribute[Any], Any]]:
     return [(field, hints[field.name]) for field in fields if not field.metadata.get("internal")]
 
 
+def needs_text(field: attrs.Attribute[Any], hint: Any) -> bool:
+    """Whether a field is a text that must not be empty: all but descriptions, which may be."""
+    return hint in (str, str | None) and field.default != ""
+
+
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     properties, required = {}, []
     for field, hint in yaml_fields(kind):
         key = yaml_name(field)
         needed = field.default is attrs.NOTHING
-        value = _value(hint, definitions)
+        if needs_text(field, hint):
+            value = _TEXT
+        elif hint == Names:
+            value = _names(least=1 if field.default else 0)
+        else:
+            value = _value(hint, definitions)
         properties[key] = {"description": field.metadata["doc"], **_nullable(value, needed)}
         if needed:
             required.append(key)
     out: dict[str, Any] = {"type": "object", "description": (kind.__doc__ or "").partition("\n")[0]}
     out |= {"properties": properties, "additionalProperties": False}
-    if kind is Never:
-        out["anyOf"] = [_with_text("action"), _with_text("state")]
+    if kind in AT_LEAST_ONE:
+        out["anyOf"] = [_with(key) for key in AT_LEAST_ONE[kind]]
     return out | ({"required": required} if required else {})
 
 
-def _with_text(key: str) -> dict[str, Any]:
-    """An object with this key; null, which removes a key, does not count."""
-    return {"required": [key], "properties": {key: _TEXT}}
+def _with(key: str) -> dict[str, Any]:
+    """An object with this key. Neither null, which removes a key, nor an empty list counts."""
+    return {"required": [key], "properties": {key: {"not": {"enum": [None, []]}}}}
 
 
 def _nullable(value: dict[str, Any], needed: bool) -> dict[str, Any]:
@@ -93,8 +103,7 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         body = _reference(hint, definitions)
         return {"anyOf": [{"type": "string"}, body]} if hint in SHORT else body
     if hint == Names:
-        many = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-        return {"anyOf": [{"type": "string"}, many]}
+        return _names()
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         return {"enum": list(args)}
@@ -104,6 +113,11 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return _alternatives(args[0], definitions)
     (inner,) = (arg for arg in args if arg is not type(None))
     return _value(inner, definitions)
+
+
+def _names(least: int = 0) -> dict[str, Any]:
+    many = {"type": "array", "items": _TEXT, "uniqueItems": True}
+    return {"anyOf": [_TEXT, many | ({"minItems": least} if least else {})]}
 
 
 def _reference(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:

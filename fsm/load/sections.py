@@ -78,10 +78,7 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
             where = (*Parts(file, source).place("silence", index), "hang_up")
             yield problem(source, where, "contradiction.hang_up")
     for index, filler in enumerate(file.fillers):
-        place = Parts(file, source).place("fillers", index)
-        yield from _check_states(filler, place, source)
-        if not (filler.say or filler.audio):
-            yield problem(source, place, "missing-key.filler")
+        yield from _check_states(filler, Parts(file, source).place("fillers", index), source)
     yield from check_backchannels(file, source)
     yield from check_confirm(file, source)
     yield from check_button(file, source)

@@ -19,8 +19,8 @@ from turnfsm.fsm.source import Path, Source
 
 from .meant import as_entry, as_field, belongs, missing
 from .remedies import key_meant, mismatch_remedy, moved, noun, value_meant
-from .schema import yaml_fields
-from .written import ONE_OR_MORE, SHORT
+from .schema import needs_text, yaml_fields
+from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT
 
 __all__ = ["structure_as"]
 
@@ -107,26 +107,36 @@ class _Reader:
             yield from self._mismatch("a finite number", value, path, remedy)
         return value
 
+    def _text(self, value: Any, path: Path, remedy: str = "") -> Read[str]:
+        """A text that is not empty."""
+        if not isinstance(value, str) or not value.strip():
+            yield from self._mismatch("text", value, path, remedy)
+        return str(value)
+
     def _names(self, value: Any, path: Path) -> Read[Names]:
         if isinstance(value, str):
-            return (value,)
+            return ((yield from self._text(value, path)),)
         if not isinstance(value, list):
             yield from self._mismatch("a name or a list of names", value, path)
             return ()
         for index, name in enumerate(value):
-            yield from self._scalar(str, name, (*path, index))
+            here = (*path, index)
+            yield from self._text(name, here)
+            if name in value[:index]:
+                message = f"{quoted(name)} is named twice"
+                yield self.source.at(here, message, "keep one of them", code="repeated")
         return tuple(value)
 
     def _texts(self, value: Any, path: Path) -> Read[Texts]:
-        texts = value if isinstance(value, list) else [value]
-        if isinstance(value, dict) or not texts:
+        if isinstance(value, dict) or value == []:
             yield from self._mismatch("a text or a list of texts", value, path)
             return Texts(())
-        for text in texts:
-            if not isinstance(text, str) or not text.strip():
-                remedy = "write what the agent says" if text == "" else ""
-                yield from self._mismatch("text", text, path, remedy)
-                break
+        several = isinstance(value, list)
+        texts = value if several else [value]
+        for index, text in enumerate(texts):
+            here = (*path, index) if several else path
+            remedy = "write what the agent says" if isinstance(text, str) else ""
+            yield from self._text(text, here, remedy)
         return Texts(tuple(texts))
 
     def _literal(self, values: tuple[Any, ...], value: Any, path: Path) -> Read[Any]:
@@ -185,15 +195,31 @@ class _Reader:
             # An optional key without a value counts as missing: commenting out lines leaves such
             # keys.
             if value.get(key) is not None or (key in value and not optional):
-                read = self._amount if field.metadata.get("amount") else self.read
-                given[field.alias or field.name] = yield from read(hint, value[key], (*path, key))
+                read = self._field(field, hint, value[key], (*path, key))
+                given[field.alias or field.name] = yield from read
             elif not optional:
                 whole = False
                 # A key that is only misspelt, or that the base has, is one mistake, not two.
                 if not {key, "extends"} & {*unknown.values()}:
                     message, remedy = f"missing key {quoted(key)}", missing(key, kind)
                     yield self.source.at_key(path, message, remedy, code="missing-key")
+        needed = AT_LEAST_ONE.get(kind, ())
+        if needed and all(value.get(key) in (None, []) for key in needed):
+            whole = False
+            if not {*needed} & {*unknown.values()}:
+                message = f"missing key {' or '.join(map(quoted, needed))}"
+                remedy = "add " + " or ".join(f"'{key}: ...'" for key in needed)
+                yield self.source.at_key(path, message, remedy, code="missing-key")
         return kind(**given) if whole else None
+
+    def _field(self, field: attrs.Attribute[Any], hint: Any, value: Any, path: Path) -> Read[Any]:
+        if field.metadata.get("amount"):
+            return (yield from self._amount(hint, value, path))
+        if needs_text(field, hint):
+            return (yield from self._text(value, path))
+        if hint == Names and value == [] and field.default:
+            yield from self._mismatch("a name or a list of names", value, path)
+        return (yield from self.read(hint, value, path))
 
     def _amount(self, hint: Any, value: Any, path: Path) -> Read[Any]:
         if type(value) in (int, float):

@@ -6,9 +6,11 @@ The JSON Schema and the reference of all keys are made from these classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import attrs
 
+from turnfsm.fsm.confirm import Condition
 from turnfsm.fsm.fields import doc
 from turnfsm.fsm.flow import (
     Action,
@@ -19,6 +21,7 @@ from turnfsm.fsm.flow import (
     LeadsTo,
     Names,
     Never,
+    Phrases,
     Seconds,
     State,
     Texts,
@@ -27,6 +30,7 @@ from turnfsm.fsm.flow import (
 )
 
 __all__ = [
+    "AT_LEAST_ONE",
     "EVERY_STATE",
     "HOST",
     "ONE_OR_MORE",
@@ -236,6 +240,17 @@ class Button:
 
 ONE_OR_MORE = (Transition, Filler, Reprompt)
 """A single one may be written without a list."""
+
+AT_LEAST_ONE: Mapping[type, Names] = MappingProxyType(
+    {
+        Never: ("action", "state"),
+        Filler: ("say", "audio"),
+        Backchannels: ("say", "audio"),
+        Condition: ("above", "below", "is"),
+        Phrases: ("lists", "also"),
+    }
+)
+"""Keys of which a class needs one."""
 
 
 @attrs.frozen

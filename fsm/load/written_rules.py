@@ -78,18 +78,14 @@ def _tools_of_facts(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 def _groups(file: FlowFile, source: Source) -> Iterator[Finding]:
     for name, state in file.states.items():
-        seen: set[str] = set()
         for index, group in enumerate(state.in_):
             path: Path = ("states", name, "in", index)
             if group == EVERY_STATE:
                 yield problem(source, path, "repeated.every_state")
-            elif group in seen:
-                yield problem(source, path, "repeated.group", name=group)
             elif group not in file.groups:
                 hint = near(group, file.groups)
                 removed = source.still_used("groups", "group", group, path)
                 yield removed or problem(source, path, "unknown-group.name", name=group, near=hint)
-            seen.add(group)
     used = {EVERY_STATE, *(group for state in file.states.values() for group in state.in_)}
     for name in file.groups:
         if name not in used and not source.inherited(("groups", name)):
@@ -110,13 +106,10 @@ def _silent(body: Group, path: Path, file: FlowFile, source: Source) -> Iterator
     right, wrong, kind, other = file.requests, file.events, "an event", "ignores"
     if key == "ignores":
         right, wrong, kind, other = file.events, file.requests, "a request", "refuses"
-    seen: set[str] = set()
     for index, name in enumerate(getattr(body, key)):
         where: Path = (*path, index)
         named = {"name": name, "verb": key}
-        if name in seen:
-            yield problem(source, where, "repeated.trigger", name=name)
-        elif name in body.on:
+        if name in body.on:
             named |= {"kind": section[:-1], "owner": owner}
             yield problem(source, where, "contradiction.silent_and_declared", **named)
         elif name in wrong and name not in right:
@@ -124,7 +117,6 @@ def _silent(body: Group, path: Path, file: FlowFile, source: Source) -> Iterator
             yield problem(source, where, "contradiction.wrong_list", **named)
         elif name not in right:
             yield _not_a_trigger(name, where, file, source)
-        seen.add(name)
 
 
 def _not_a_trigger(name: str, path: Path, file: FlowFile, source: Source) -> Finding:

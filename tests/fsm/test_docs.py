@@ -1,6 +1,7 @@
 """docs/diagnostics.md has every code, and each of its examples is what is really printed."""
 
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +9,9 @@ import pytest
 from cases import prepare
 from flow_text import parsed
 
-from turnfsm.fsm import FlowError, load_flow, parse_flow, shipped_flows
+from turnfsm.fsm import FlowError, load_flow, parse_flow, problems, shipped_flows
 from turnfsm.fsm.check.check import check_flow
-from turnfsm.fsm.codes import LOADER_CODES
+from turnfsm.fsm.codes import LOADER_CODES, PROOF_CODES
 from turnfsm.fsm.diagnostics import render_findings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -54,6 +55,11 @@ EXAMPLES: dict[str, Callable[[Path], str]] = {
     "too-many": _too_many,
 }
 """The codes that no readable example can cause."""
+
+
+def test_each_code_of_the_catalogue_has_a_meaning() -> None:
+    catalogue = Path(problems.__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    assert {*tomllib.loads(catalogue)} <= {*LOADER_CODES, *PROOF_CODES}
 
 
 def sections() -> dict[str, str]:

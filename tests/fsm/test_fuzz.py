@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from trees import TURN, TURN_TREE, as_yaml, mutated_trees, near_flows
+from trees import EVERY_KEY, TURN, TURN_TREE, as_yaml, mutated_trees, near_flows
 
 from turnfsm.fsm import Flow, compile_flow, parse_flow
 from turnfsm.fsm.codes import LOADER_CODES
@@ -110,7 +110,7 @@ def test_any_tree(tree: Any) -> None:
 
 
 @FUZZ
-@given(mutated_trees(TURN_TREE))
+@given(mutated_trees(TURN_TREE) | mutated_trees(EVERY_KEY))
 def test_a_flow_with_one_change_loads_or_gives_findings(tree: Any) -> None:
     """One value of the shipped flow replaced, removed or put under another key."""
     answers(as_yaml(tree))

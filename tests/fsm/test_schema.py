@@ -10,7 +10,7 @@ from command import run
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft7Validator
 from strategies import flow_to_yaml, flows
-from trees import TURN_TREE, as_yaml, mutated_trees, near_flows
+from trees import EVERY_KEY, TURN_TREE, as_yaml, mutated_trees, near_flows
 
 from turnfsm.fsm import Flow, parse_flow, shipped_flows
 from turnfsm.fsm.diagnostics import Finding
@@ -118,7 +118,7 @@ def test_an_action_that_is_empty_is_no_action_of_a_property(value: str | None) -
 
 
 @MANY
-@given(near_flows() | mutated_trees(TURN_TREE))
+@given(near_flows() | mutated_trees(TURN_TREE) | mutated_trees(EVERY_KEY))
 def test_any_tree(tree: Any) -> None:
     """What the schema rejects, the loader rejects; what is of the wrong shape, both reject."""
     valid, text = VALIDATOR.is_valid(tree), as_yaml(tree)
@@ -163,3 +163,9 @@ def test_the_command_renews_the_reference(
     document.write_text("# A\n")
     assert run(*words) == 2
     assert "no part to renew" in capsys.readouterr().err
+
+
+def test_the_flow_with_every_key_is_valid() -> None:
+    """What the trees are changed from is right itself."""
+    assert parse_flow(as_yaml(EVERY_KEY))[1] == []
+    assert list(VALIDATOR.iter_errors(EVERY_KEY)) == []

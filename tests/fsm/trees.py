@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from turnfsm.fsm import shipped_flows
 from turnfsm.fsm.load.yaml12 import read_nodes, unfold
 from turnfsm.fsm.source import Page, Source
 
-__all__ = ["TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows"]
+__all__ = ["EVERY_KEY", "TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows"]
 
 TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
 _KEYS = """flow kind is initial scopes begins ends requests events of facts session set_by
@@ -30,6 +31,9 @@ def _tree(text: str) -> Any:
 
 
 TURN_TREE: dict[str, Any] = _tree(TURN)
+EVERY_KEY: dict[str, Any] = _tree(Path(__file__).with_name("every_key.yaml").read_text("utf-8"))
+"""A flow with each section and nearly each key."""
+
 # Without control characters and surrogates: what JSON then writes is YAML, too.
 _TEXTS = st.text(st.characters(exclude_categories=["C"]), max_size=8)
 _SCALARS = st.one_of(
