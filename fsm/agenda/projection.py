@@ -194,18 +194,22 @@ def _results_last(items: list[Item], results: Collection[str]) -> list[Item]:
 def _claimed_last(
     items: list[Item], claimed: Collection[str], own_calls: Collection[str]
 ) -> tuple[list[Item], int | None]:
-    """Move the latest utterance that the reply answers to the end; what the application has added
-    after it stays after it. If calls of this reply follow, nothing moves, since it answers their
-    results. Also returns the utterance's index."""
+    """Move the latest utterance that the reply answers to the end, with those directly before it;
+    what the application has added after it stays after it. If calls of this reply follow, nothing
+    moves, since it answers their results. Also returns the utterance's index."""
     place = next((n for n in reversed(range(len(items))) if items[n].id in claimed), None)
     if place is None:
         return items, None
     behind = items[place + 1 :]
     if any(item.part in _TOOL and item.call in own_calls for item in behind):
         return items, None
+    first = place
+    while first and items[first - 1].id in claimed:
+        first -= 1
     before = [item for item in behind if not item.added]
     added = [item for item in behind if item.added]
-    return [*items[:place], *before, items[place], *added], place + len(before)
+    answered = items[first : place + 1]
+    return [*items[:first], *before, *answered, *added], place + len(before)
 
 
 def _before_what_is_answered(items: Sequence[Item], answered: int | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import Literal
 
 from turnfsm.fsm.expect import Expectation
@@ -26,10 +27,13 @@ _STALE = "the user was asked whether to do it, and then the agent said something
 class Confirming:
     """Asks the user about one call at a time. The flow decides when, and what follows: its actions
     and host facts about questions are methods of this class.
+
+    Args:
+        said: Returns what the user has said that is no turn yet.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, core: Core, said: Callable[[], str]) -> None:
+        self._core, self._said = core, said
         self._times: Counter[str] = Counter()
         self._asked_call: ToolCall | None = None
         self._question: Speech | None = None
@@ -105,7 +109,8 @@ class Confirming:
         call, agent = self.awaited, self._core.agent
         if call is None or call.confirm is None or agent is None:
             return
-        self._asked_call, self._begun, self._early, self._stale = call, False, None, False
+        self._asked_call, self._begun, self._stale = call, False, False
+        self._early = "transcript" if self._said() else None
         if missing := call.confirm.lacks(call.arguments):
             reason = f"the question to the user needs {', '.join(missing)}; make the call with it"
             self._core.tools.refuse(call, "not_asked", reason)

@@ -108,6 +108,12 @@ class UserReports:
         if self.may_interrupt() or self.speaking or self._core.floor.step is None:
             self._core.turn.post("final_transcript")
 
+    def turn_cleared(self) -> None:
+        """The user's text without a turn was dropped. Posts nothing."""
+        self._host.utterance_over()
+        self._core.expecting.cleared()
+        self.utterance.post("cleared")
+
     def endpointing_finished(self, *, cancelled: bool) -> None:
         """Endpointing has ended, or it is known whether a realtime model answers. Posts
         `endpointing_ended` if the flow has read it and nothing else is undecided.

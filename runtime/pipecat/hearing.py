@@ -164,8 +164,7 @@ class Hearing:
         """A strategy has reset Pipecat's text of the turn."""
         decided = self.endpointing
         self._take_text()
-        self._conductor.expecting.cleared()
-        self._conductor.utterance.post("cleared")
+        self._conductor.user.turn_cleared()
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import attrs
 import pytest
 from hypothesis import given
@@ -34,14 +36,16 @@ def problems(talk: Talk) -> list[str]:
     mine = {o.id for o in talk.agenda.claimed_by(reply) if o.kind == "utterance"}
     results = [o for o in talk.agenda.requested_of(reply) if o.kind == "result"]
     last_of = {o.id for o in results if o.made_by == reply or not mine}
-    answered = [id for id in messages if id in mine][-1:]
+    answered = [*takewhile(mine.__contains__, reversed(messages))]
     rest = [id for id in messages if id not in answered]
-    if rest != [i.id for i in talk.items if i.id in rest]:
-        found.append(f"the order of what was said has changed: {rest}")
+    for part in (rest, answered[::-1]):
+        if part != [i.id for i in talk.items if i.id in part]:
+            found.append(f"the order of what was said has changed: {part}")
     if last_of and last is not None and last.result not in last_of:
         found.append(f"{last.id} comes last, not a result of {last_of}")
-    if answered and not talk.own_calls(reply) and last is not None and last.id != answered[0]:
-        found.append(f"{last.id} comes last, not {answered[0]}")
+    if mine & {*messages} and not talk.own_calls(reply) and last is not None:
+        if last.id not in answered[:1]:
+            found.append(f"{last.id} comes last, which it does not answer")
     again = project(request.items, talk.agenda, reply, own_calls=talk.own_calls(reply))
     if again != request:
         found.append("it is another one when it is made again")
@@ -121,6 +125,13 @@ def test_what_has_come_since_the_framework_copied_the_conversation_comes_before_
     came = Item("m", "said", at=3.0), CALL, RESULT
     request = project([Item("u", "utterance", at=1.0)], _agenda(*ASKED), "r", came=came)
     assert [item.id for item in request.items] == ["c", "o", "m", "u"]
+
+
+def test_utterances_that_follow_each_other_stay_together() -> None:
+    """The reply to the second has begun and failed; another one answers both."""
+    items = [Item("u", "utterance"), Item("v", "utterance"), Item("begun", "said")]
+    both = AnswerDue("u"), AnswerDue("v"), ReplyAsked("r", ["u", "v"])
+    assert [i.id for i in project(items, _agenda(*both), "r").items] == ["begun", "u", "v"]
 
 
 def test_a_call_that_has_ended_takes_the_place_of_the_one_that_runs() -> None:

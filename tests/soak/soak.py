@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import time
 from collections.abc import Iterator
 from itertools import count, islice
@@ -39,7 +40,7 @@ def main() -> int:
     if words.seed is not None:
         return play_one(words) if words.pairs else _one(words.seed, words.schedule, words.show)
     if words.first is None:
-        words.first = int(time.time())
+        words.first = secrets.randbelow(2**32)
     print(f"the first seed is {words.first}; --first {words.first} plays these again", flush=True)
     found = 0 if words.pairs else _flow(words)
     return found if words.flow else max(found, play_seeds(words))
@@ -49,7 +50,7 @@ def _words() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make soak ARGS=", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="how long to play (5)")
     parser.add_argument("--count", type=int, help="how many conversations, instead")
-    parser.add_argument("--first", type=int, help="begin with this seed (the time of day)")
+    parser.add_argument("--first", type=int, help="begin with this seed (a random one)")
     parser.add_argument("--seed", type=int, help="play this conversation only")
     parser.add_argument("--schedule", type=int, default=0, help="in this order of tasks (0)")
     parser.add_argument("--show", action="store_true", help="print its script and timeline too")

@@ -257,6 +257,50 @@ MENDED = {
         switches=frozenset({"barge_in", "hold", "confirm"}),
         keys=Keys(hold=8.0, confirm=frozenset({1})),
     ),
+    "the user says yes as the agent is about to ask, and the turn ends after the question": Script(
+        "",
+        (
+            Sound(0.5, 0.3, 1, calls=(1,), ttft=0.05, answer=0),
+            Sound(1.85, 0.6, 2, phrase="go ahead"),
+        ),
+        WORKS,
+        switches=frozenset({"barge_in", "confirm", "pace"}),
+        keys=Keys(confirm=frozenset({1}), pace="calm"),
+        detection="stt",
+    ),
+    "a result replaces a reply for which the user waits": Script(
+        "",
+        (
+            Sound(3.0, 1.2, 4, calls=(1,), answer=3, ttft=0.6),
+            Sound(4.3, 1.2, 4, answer=0),
+            Sound(7.0, 0.6, 2, stt_delay=0.05, likely=False, answer=10, ttft=1.5),
+        ),
+        {1: Job(1.5, after=2.0)},
+        switches=frozenset({"barge_in", "never_silent"}),
+        keys=Keys(never_silent=2.0),
+    ),
+    "a line is typed after a turn that is committed late, and its reply fails": Script(
+        "",
+        (Sound(0.5, 1.2, 4, answer=6),),
+        moves=(Move(2.1, "commit"), Move(3.15, "ask")),
+        switches=frozenset({"application", "failures", "manual"}),
+        detection="manual",
+        hook=1.0,
+        llm_fails=frozenset({1}),
+    ),
+    "a realtime model begins a reply to results as the user ends it": Script(
+        "",
+        (
+            Sound(3.0, 1.2, 4, calls=(1,), answer=6, ttft=0.05),
+            Sound(9.2, 1.2, 4, answer=3, ttft=1.5),
+            Sound(11.3, 0.6, 2, answer=3),
+        ),
+        {1: Job(6.0)},
+        switches=frozenset({"backchannels", "barge_in", "realtime"}),
+        keys=Keys(backchannels=0.1),
+        model="realtime",
+        hook=0.05,
+    ),
 }
 
 

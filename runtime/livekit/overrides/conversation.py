@@ -37,6 +37,9 @@ class Asker(Protocol):
     def answers_messages(self) -> bool:
         """The speech of the current task answers messages that the model has heard."""
 
+    def asks(self) -> None:
+        """The speech of the current task asks the model for a reply."""
+
     def about_to_ask(self, instructions: Any) -> Any:
         """The model is about to be asked. Returns its instructions."""
 

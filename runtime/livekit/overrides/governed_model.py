@@ -53,6 +53,11 @@ class GovernedModel:
         if not (over and in_speech_task()):
             self._model.interrupt()
 
+    def say(self, text: Any) -> Any:
+        """As `RealtimeSession.say`."""
+        self.sync.asker.asks()
+        return self._model.say(text)
+
     def clear_audio(self) -> None:
         """As `RealtimeSession.clear_audio`.
 

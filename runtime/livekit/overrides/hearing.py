@@ -90,8 +90,7 @@ class HearingActivity(LeavingActivity):
         yield
         if text:  # otherwise the speculative reply answers a committed turn
             self._cancel_preemptive_generation()  # it answers this text, perhaps after other text
-        self._conductor.expecting.cleared()
-        self._conductor.utterance.post("cleared")  # LiveKit has begun another STT stream
+        self._conductor.user.turn_cleared()  # LiveKit has begun another STT stream
 
     def _vad_failed(self, vad: VAD, error: BaseException) -> None:
         self._conductor.outages.failed(vad_failure(vad, error))

@@ -152,13 +152,18 @@ class RealtimeActivity(GeneratingActivity):
         speech = current_speech()
         return isinstance(speech, GovernedHandle) and speech.answers_audio
 
+    def asks(self) -> None:
+        """The speech of the current task asks the model: the next reply of the model is its."""
+        self._asking = current_speech()
+
     def about_to_ask(self, instructions: Any) -> Any:
         """The model is about to be asked: its conversation is complete. Log the request.
 
         A reply that only delivers results leaves the user's message to the next reply: a model that
         answers it in both makes its calls twice.
         """
-        speech, sync = current_speech(), self._sync
+        self.asks()
+        speech, sync = self._asking, self._sync
         if not isinstance(speech, GovernedHandle) or sync is None:
             return instructions
         given = str(instructions) if instructions else None
@@ -257,7 +262,6 @@ class RealtimeActivity(GeneratingActivity):
             if pending := {task for task in (self._answerer, self._sending) if task is not None}:
                 await asyncio.wait(pending)
             await self._forget()
-        self._asking = handle
         others = self._conductor.speeches.would_deliver(speech)
         delivers = others or self._has_undelivered_results(handle)
         if tool_reply and not (given or delivers) and self._utterance_is_answered_next:
