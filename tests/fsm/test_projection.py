@@ -43,9 +43,9 @@ def problems(talk: Talk) -> list[str]:
             found.append(f"the order of what was said has changed: {part}")
     if last_of and last is not None and last.result not in last_of:
         found.append(f"{last.id} comes last, not a result of {last_of}")
-    if mine & {*messages} and not talk.own_calls(reply) and last is not None:
-        if last.id not in answered[:1]:
-            found.append(f"{last.id} comes last, which it does not answer")
+    free = mine & {*messages} and not talk.own_calls(reply)
+    if free and last is not None and last.id not in answered[:1]:
+        found.append(f"{last.id} comes last, which it does not answer")
     again = project(request.items, talk.agenda, reply, own_calls=talk.own_calls(reply))
     if again != request:
         found.append("it is another one when it is made again")
