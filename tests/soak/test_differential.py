@@ -78,7 +78,7 @@ def says(*items: Any, script: Script = PLAIN) -> tuple[list[str], int]:
     [
         ((USER,), ["answer"], 1),
         ((USER, CALL, RESULT), ["result"], 0),
-        ((USER, CALL, ODD), ["nothing"], 0),
+        ((USER, CALL, ODD), ["output"], 0),
         ((USER, CALL, RESULT, MORE), ["answer"], 0),
         ((USER, MORE), ["answer"], 1),
         ((USER, CALL, RESULT, MORE, "note: id7"), ["answer", "result"], 0),

@@ -224,7 +224,7 @@ def test_the_command_draws_new_conversations_and_repeats_them(
 ) -> None:
     """It prints the first seed, and plays each conversation in two orders."""
     monkeypatch.setattr("sys.argv", ["soak", "--flow", "--count", "1"])
-    monkeypatch.setattr(soak.time, "time", lambda: 1.5)
+    monkeypatch.setattr(soak.secrets, "randbelow", lambda limit: 1)
     assert soak.main() == 0
     drawn = capsys.readouterr().out
     assert drawn.startswith("the first seed is 1; --first 1 plays these again\n2 conversations")

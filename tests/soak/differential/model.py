@@ -73,7 +73,8 @@ class Model:
         parts = [*self._parts(tail, answers)]
         told = self._told(number, tail, news, alone=not parts)
         if not (parts or told or self._hints(number, tail)):
-            parts = [("nothing", 0, 2)]
+            outputs = [(*what, 2) for what in sorted(news) if what[0] == "output"]
+            parts = outputs or [("nothing", 0, 2)]
         parts += [(*what, 4) for what in told]
         meant = tuple((kind, about) for kind, about, many in parts for _ in range(many))
         words = tuple(f"q{number}w{place}" for place in range(len(meant)))

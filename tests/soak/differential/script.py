@@ -162,7 +162,8 @@ class Script:
         if self.closes_at is not None:
             return self.closes_at + 8.0
         keys = self.keys
-        waits = (2 * keys.confirm_wait if keys.confirm else 0.0) + (keys.hold or 0.0)
+        asked = sum(len(keys.confirm.intersection(sound.calls)) for sound in self.sounds)
+        waits = (1 + asked) * keys.confirm_wait * bool(keys.confirm) + (keys.hold or 0.0)
         return (
             max([0.0, *(s.over for s in self.sounds), *(m.at for m in self.moves)])
             + self.tail
