@@ -17,7 +17,7 @@ from turnfsm.fsm.sound import read_sound
 from turnfsm.fsm.source import Path, Source
 
 from .endless import check_endless
-from .written import HOST
+from .written import HOST, LONGEST
 
 __all__ = ["check_rules"]
 
@@ -58,7 +58,6 @@ def check_agenda(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 _RESERVED = {"session", "state", HOST}
-_LONGEST = 86_400
 _SECTIONS = ("states", "triggers", "facts", "timers", "actions", "scopes")
 _PROPERTIES = ("never", "always", "leads_to")
 
@@ -120,9 +119,11 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
 def _tuning(kind: str, owner: str, tuning: Tuning, path: Path, source: Source) -> Iterator[Finding]:
     for field in attrs.fields(Tuning):
         value = getattr(tuning, field.name)
-        if isinstance(value, int | float) and not 0 <= value < _LONGEST:
+        here: Path = (*path, field.name)
+        checked = _of_section(here, source) or not isinstance(value, int | float)
+        if not (checked or 0 <= value < LONGEST):
             given = {"field": field.name, "value": value, "kind": kind, "owner": owner}
-            yield problem(source, (*path, field.name), "range.tuning", **given, most=_LONGEST)
+            yield problem(source, here, "range.tuning", **given, most=LONGEST)
     if (expected := tuning.expect) is not None:
         whole: Path = (*path, "expect")
         for wrong in problems_of(expected):
@@ -170,9 +171,11 @@ def _triggers(flow: Flow, source: Source) -> Iterator[Finding]:
 def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
     used = {row.trigger for row in flow.rows() if row.timer}
     used |= {leads.within for leads in flow.properties.leads_to if leads.within}
+    limits = flow.limit_sets.get(flow.limits or "", {})
     for name, seconds in flow.timers.items():
         path: Path = ("timers", name)
-        yield from _range(path, name, seconds, source)
+        if seconds != limits.get(name):  # otherwise `_limits` checks it
+            yield from _range(path, name, seconds, source)
         # A variant that removes a state need not remove the state's timers.
         elsewhere = flow.kind == "turn" and name in OUTAGE_TIMERS
         if not (name in used or elsewhere or source.inherited(path)):
@@ -200,13 +203,18 @@ def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:
             where, key = (path[:1], path[0]) if declared else (path, name)
             yield problem(source, where, "contradiction.bounds", key=key)
             return
-        if not 0 < seconds < _LONGEST:
-            yield problem(source, path, "range.bound", name=name, seconds=seconds, most=_LONGEST)
+        if not (0 < seconds < LONGEST or _of_section(path, source)):
+            yield problem(source, path, "range.bound", name=name, seconds=seconds, most=LONGEST)
 
 
 def _range(path: Path, timer: str, seconds: float, source: Source) -> Iterator[Finding]:
-    if seconds != NEVER and not 0 < seconds < _LONGEST:
-        yield problem(source, path, "range.timer", name=timer, seconds=seconds, most=_LONGEST)
+    if not (seconds == NEVER or 0 < seconds < LONGEST or _of_section(path, source)):
+        yield problem(source, path, "range.timer", name=timer, seconds=seconds, most=LONGEST)
+
+
+def _of_section(path: Path, source: Source) -> bool:
+    """Whether a section gives the seconds: `check_sections` checks them where they are written."""
+    return source.path(path)[0] != path[0]
 
 
 def _limits(flow: Flow, source: Source) -> Iterator[Finding]:

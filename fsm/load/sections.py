@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
+from typing import Any
 
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
+from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
@@ -23,7 +25,7 @@ from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .parts import Parts
 from .spoken import FILLED, add_fillers, add_monologue, add_never_silent, add_not_heard, add_silence
-from .written import Filler, FlowFile, WrittenState
+from .written import LONGEST, Filler, FlowFile, WrittenState
 
 __all__ = ["check_sections", "with_sections"]
 
@@ -71,8 +73,11 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
     """The problems of the sections, besides those of their expansions."""
     for section, (state, _) in _SECTIONS.items():
         *_, name = path = tuple(section.split("."))
-        if attrgetter(section)(file) and state not in file.states:
+        if (given := attrgetter(section)(file)) and state not in file.states:
             yield problem(source, path, "unknown-state.of_section", section=name, state=state)
+        for index, part in enumerate(given if isinstance(given, tuple) else (given,)):
+            place = Parts(file, source).place(name, index)
+            yield from _check_seconds(part, place if isinstance(given, tuple) else path, source)
     for index, reprompt in enumerate(file.silence[:-1]):
         if reprompt.hang_up:
             where = (*Parts(file, source).place("silence", index), "hang_up")
@@ -82,6 +87,14 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
     yield from check_backchannels(file, source)
     yield from check_confirm(file, source)
     yield from check_button(file, source)
+
+
+def _check_seconds(part: Any, path: Path, source: Source) -> Iterator[Finding]:
+    for field in attrs.fields(type(part)) if attrs.has(type(part)) else ():
+        seconds, name = getattr(part, field.name), yaml_name(field)
+        if isinstance(seconds, float) and not 0 < seconds < LONGEST:
+            named = {"name": name, "seconds": seconds, "most": LONGEST}
+            yield problem(source, (*path, name), "range.seconds", **named)
 
 
 def _check_states(filler: Filler, place: Path, source: Source) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ __all__ = [
     "AT_LEAST_ONE",
     "EVERY_STATE",
     "HOST",
+    "LONGEST",
     "ONE_OR_MORE",
     "SHORT",
     "Assurance",
@@ -53,6 +54,9 @@ EVERY_STATE = "all"
 
 HOST = "host"
 """The section of the host facts."""
+
+LONGEST = 86_400
+"""Seconds that are too many for any timer: a day."""
 
 SHORT = (Trigger, Action, Fact)
 """A declaration that may be a text alone, which is its description."""
