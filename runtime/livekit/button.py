@@ -10,14 +10,15 @@ from livekit.agents.voice.agent_session import Userdata_T
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.custom import turn_action
 from turnfsm.runtime.event import Event
-from turnfsm.runtime.livekit.stock import AgentSession
+
+from .overrides.session import GovernedSession
 
 __all__ = ["Button"]
 
 logger = logging.getLogger("turnfsm")
 
 
-class Button(AgentSession[Userdata_T]):
+class Button(GovernedSession[Userdata_T]):
     """Opens and closes the user's microphone when the flow says so."""
 
     def close_until_pressed(self, flow: Flow) -> None:
@@ -27,10 +28,9 @@ class Button(AgentSession[Userdata_T]):
 
     @turn_action
     def open_microphone(self, event: Event) -> None:
-        """Hear the user who has pressed the button, from now on. A closed microphone has heard
-        nothing but a turn that was released, whose transcript may still come."""
+        """Hear the user who has pressed the button, from now on."""
         if self.input.audio_enabled:
-            self.clear_user_turn()
+            self.clear_uncommitted()
         if (caller := event.data.get("caller")) is not None:
             self.room_io.set_participant(caller)
         self.input.set_audio_enabled(True)
@@ -43,9 +43,9 @@ class Button(AgentSession[Userdata_T]):
 
     @turn_action
     def clear_turn(self, event: Event) -> None:
-        """Close the microphone, and discard the turn."""
+        """Close the microphone, and discard what was heard since it was opened."""
         self.input.set_audio_enabled(False)
-        self.clear_user_turn()
+        self.clear_uncommitted()
 
 
 def _log_failure(commit: Future[str]) -> None:

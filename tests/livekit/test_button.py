@@ -113,6 +113,18 @@ def test_a_turn_that_was_released_counts_although_the_button_is_pressed_again(de
     assert during == [], outcome.timeline()
 
 
+@pytest.mark.parametrize("delay", [0.05, 0.3, 1.5], ids="transcribed after {} s".format)
+@pytest.mark.parametrize("more", [True, False], ids=["speaks", "says nothing"])
+def test_a_cancel_discards_what_was_said_since_the_press_only(delay: float, more: bool) -> None:
+    user = ScriptedUser().says("when is the train", at=7.5, duration=0.9, stt_delay=delay)
+    if more:
+        user.says("to the coast", at=8.9, duration=0.5, stt_delay=delay)
+    moves = {7.2: "button_pressed", 8.6: "button_released"}
+    outcome = play(moves | {8.8: "button_pressed", 9.6: "button_cancelled"}, user)
+    assert said(outcome) == ["user: when is the train"], outcome.timeline()
+    assert outcome.heard[-1].text == ANSWER, outcome.timeline()
+
+
 def test_the_silence_of_the_user_begins_when_the_button_is_released() -> None:
     flow = flow_of(more="silence: [{after: 3, say: Are you there?}]")
     outcome = play({7.0: "button_pressed", 9.0: "button_cancelled"}, ScriptedUser(), flow)

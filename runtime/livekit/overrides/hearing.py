@@ -61,6 +61,12 @@ class HearingActivity(LeavingActivity):
         recognition: GovernedRecognition | None = self._audio_recognition
         return recognition.uncommitted_transcript if recognition is not None else ""
 
+    @property
+    def pending_commit(self) -> asyncio.Task[None] | None:
+        """A commit of the application whose turn has not ended yet, or None."""
+        recognition: GovernedRecognition | None = self._audio_recognition
+        return recognition.pending_commit if recognition is not None else None
+
     # -- the user
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:

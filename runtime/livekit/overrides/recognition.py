@@ -161,6 +161,12 @@ class GovernedRecognition(AudioRecognition):
         if (decision := self._end_of_turn_task) is not None:
             await asyncio.wait({decision})
 
+    @property
+    def pending_commit(self) -> asyncio.Task[None] | None:
+        """A commit of the application whose turn has not ended yet, or None."""
+        commits = (self._commit, self._commit_user_turn_atask)
+        return next((commit for commit in commits if commit and not commit.done()), None)
+
     def leave(self) -> None:
         """The close is near: no transcript arrives any more."""
         self._leaves = True

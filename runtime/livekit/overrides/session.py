@@ -167,6 +167,16 @@ class GovernedSession(ClosingSession[Userdata_T]):
         with activity.clearing() if activity is not None else contextlib.nullcontext():
             super().clear_user_turn()
 
+    def clear_uncommitted(self, committed: Any = None) -> None:
+        """As `clear_user_turn`, but a turn that the application has committed counts, also if its
+        transcript is late. Nothing is cleared if the microphone is open by then."""
+        if (activity := self.activity) is None:
+            return
+        if (commit := activity.pending_commit) is not None:
+            commit.add_done_callback(self.clear_uncommitted)
+        elif committed is None or not self.input.audio_enabled:
+            self.clear_user_turn()
+
     def commit_user_turn(
         self,
         *,
