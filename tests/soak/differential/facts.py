@@ -257,7 +257,7 @@ def _begun(said: Said, heard: dict[str, float]) -> float | None:
 
 def may_be_lost(played: Played, sound: Sound) -> bool:
     """Its words are few, cleared, not committed in time, said over uninterruptible speech, or said
-    to somebody else while the agent waits. The next press of the button clears them, too."""
+    to somebody else while the agent waits."""
     script = played.script
     if left_out(played, sound):
         return True
@@ -265,9 +265,6 @@ def may_be_lost(played: Played, sound: Sound) -> bool:
     if too_few(played, sound) or any(
         sound.at <= at <= _committed_by(script, sound) for at in cleared
     ):
-        return True
-    by = max([sound.recognised, *commits(script, sound)]) + 0.1
-    if any(move.what == "press" and sound.at < move.at <= by for move in script.moves):
         return True
     if any(text.startswith("y") for text in _said_over(played, sound, sound.recognised)):
         return any(move.what == "say_on" for move in script.moves)
