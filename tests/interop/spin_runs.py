@@ -23,6 +23,9 @@ _DEPTHS = (20_000, 2_000_000)
 """The stack of a search: the first is quick to set up, the second is for long ways."""
 
 _CUT = "max search depth too small"
+_SAFE = re.compile(r"^ltl (\w+) \{ \[\] (.*) \}$", re.MULTILINE)
+"""What never happens, in the Promela of a flow: all of them can be asked for at once."""
+
 _ERRORS = re.compile(r"errors: (\d+)")
 _STATES = re.compile(r"^\s*(\d+) states, stored", re.MULTILINE)
 
@@ -37,7 +40,7 @@ class Opinion:
 
     Attributes:
         holds: No run breaks it.
-        states: States that were stored.
+        states: States that were stored; properties that hold may share a search.
         trail: The rows that were taken on the way to the violation, if asked for.
     """
 
@@ -79,29 +82,67 @@ def verify(
     """
     if missing := missing_tools():
         raise SpinError(missing)
+    wanted = claims(flow, properties)
+    if not wanted:
+        return {}
     with tempfile.TemporaryDirectory(prefix="turnfsm-spin-") as name:
         folder = Path(name)
-        (folder / "flow.pml").write_text(to_promela(flow, properties), encoding="utf-8")
-        wanted = claims(flow, properties)
-        if not wanted:
-            return {}
+        text = to_promela(flow, properties)
+        safe = tuple(name for name, fair in wanted.items() if not fair)
+        (folder / "flow.pml").write_text(text + _together(text, safe), encoding="utf-8")
         _run(folder, seconds, ["spin", "-a", "flow.pml"])
         # Fairness counts processes: pan takes 4 * NFAIR - 2 of them, and 4 are no timers.
         fair = f"-DNFAIR={(len(flow.timers) + 4) // 4 + 2}"
         _run(folder, seconds, [*_compiler(), "-w", fair, "-o", "pan", "pan.c"])
         # All runs write their counterexample to one file, so those with trails take turns.
         with ThreadPoolExecutor(1 if trails else os.cpu_count()) as pool:
-            runs = {
-                name: pool.submit(_opinion, folder, seconds, name, fair, trails)
+            never = pool.submit(_safe, folder, seconds, safe, trails)
+            waits = {
+                name: pool.submit(_opinion, folder, seconds, name, True, trails)
                 for name, fair in wanted.items()
+                if fair
             }
-            return {name: run.result() for name, run in runs.items()}
+            found = never.result() | {name: run.result() for name, run in waits.items()}
+        return {name: found[name] for name in wanted}
+
+
+def _halves(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return names[: len(names) // 2], names[len(names) // 2 :]
+
+
+def _group(names: tuple[str, ...]) -> str:
+    """The formula of several properties; that of one is its own."""
+    return _word(names[0]) if len(names) == 1 else f"from_{_word(names[0])}_{len(names)}"
+
+
+def _together(text: str, names: tuple[str, ...]) -> str:
+    """Formulas that say several properties at once: all of `names`, each half, and so on."""
+    if len(names) < 2:
+        return ""
+    bodies = dict(_SAFE.findall(text))
+    both = " && ".join(f"({bodies[_word(name)]})" for name in names)
+    halves = (_together(text, half) for half in _halves(names))
+    return f"ltl {_group(names)} {{ [] ({both}) }}\n" + "".join(halves)
+
+
+def _safe(folder: Path, seconds: float, names: tuple[str, ...], trails: bool) -> dict[str, Opinion]:
+    """One search for all; which of them are broken is then looked for by halves."""
+    if len(names) < 2:
+        return {name: _opinion(folder, seconds, name, False, trails) for name in names}
+    opinion = _opinion(folder, seconds, _group(names), False, False)
+    if opinion.holds:
+        return {name: attrs.evolve(opinion, name=name) for name in names}
+    left, right = _halves(names)
+    return _safe(folder, seconds, left, trails) | _safe(folder, seconds, right, trails)
+
+
+def _word(name: str) -> str:
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def _opinion(folder: Path, seconds: float, name: str, fair: bool, trails: bool) -> Opinion:
-    word = re.sub(r"\W", "_", name, flags=re.ASCII)
     # -E: a flow that comes to rest is no error of a formula.
-    words = ["./pan", "-a", "-E", "-w16", "-N", word, *(["-f"] if fair else [])]
+    words = ["./pan", "-a", "-E", "-w16", "-N", _word(name), *(["-f"] if fair else [])]
     said = _searched(folder, seconds, words)
     errors, stored = _ERRORS.search(said), _STATES.search(said)
     if errors is None or stored is None or _CUT in said:
