@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import attrs
 
 from turnfsm.fsm.fields import yaml_name
-from turnfsm.fsm.flow import Names, Seconds, Texts
+from turnfsm.fsm.flow import Names, Phrases, Seconds, Texts
 
-from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT, FlowFile
+from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT, WHOLE, FlowFile
 
 __all__ = ["flow_schema", "needs_text", "schema_text", "yaml_fields"]
 
@@ -38,6 +38,9 @@ def flow_schema() -> dict[str, Any]:
     # A flow that extends another one inherits the rest.
     root["if"] = {"required": ["extends"]}
     root["else"] = {"required": ["flow", "initial", "states"]}
+    # A flow that extends a file may leave out what that file has; no shipped flow has these keys.
+    file = {"required": ["extends"], "properties": {"extends": {"pattern": r"\.ya?ml$"}}}
+    root["allOf"] = [{"if": file, "else": _needed(FlowFile)}]
     head = {"$schema": _DIALECT, "title": "turnfsm flow"}
     return {**head, **root, "definitions": dict(sorted(definitions.items()))}
 
@@ -56,7 +59,7 @@ def needs_text(field: attrs.Attribute[Any], hint: Any) -> bool:
 
 
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    properties, required = {}, []
+    properties = {}
     for field, hint in yaml_fields(kind):
         key = yaml_name(field)
         needed = field.default is attrs.NOTHING
@@ -67,13 +70,31 @@ def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
         else:
             value = _value(hint, definitions)
         properties[key] = {"description": field.metadata["doc"], **_nullable(value, needed)}
-        if needed:
-            required.append(key)
     out: dict[str, Any] = {"type": "object", "description": (kind.__doc__ or "").partition("\n")[0]}
     out |= {"properties": properties, "additionalProperties": False}
-    if kind in AT_LEAST_ONE:
-        out["anyOf"] = [_with(key) for key in AT_LEAST_ONE[kind]]
-    return out | ({"required": required} if required else {})
+    return out | (_keys_of(kind) if kind in WHOLE else {})
+
+
+def _keys_of(kind: type) -> dict[str, Any]:
+    """The keys that an object of a class must have."""
+    fields = yaml_fields(kind)
+    needed = [yaml_name(field) for field, _ in fields if field.default is attrs.NOTHING]
+    some = [_with(key) for key in AT_LEAST_ONE.get(kind, ())]
+    return ({"required": needed} if needed else {}) | ({"anyOf": some} if some else {})
+
+
+def _needed(hint: Any) -> dict[str, Any]:
+    """The keys that the objects in a value must have, where a flow is not merged with another."""
+    if attrs.has(hint):
+        inside = {yaml_name(field): _needed(inner) for field, inner in yaml_fields(hint)}
+        properties = {key: needed for key, needed in inside.items() if needed}
+        own = {} if hint in (FlowFile, Phrases, *WHOLE) else _keys_of(hint)
+        return own | ({"properties": properties} if properties else {})
+    if get_origin(hint) is Mapping:
+        needed = _needed(get_args(hint)[1])
+        return {"additionalProperties": needed} if needed else {}
+    inside = next((_needed(inner) for inner in get_args(hint) if attrs.has(inner)), {})
+    return {**inside, "items": inside} if inside and get_origin(hint) is tuple else inside
 
 
 def _with(key: str) -> dict[str, Any]:

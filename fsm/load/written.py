@@ -36,6 +36,7 @@ __all__ = [
     "LONGEST",
     "ONE_OR_MORE",
     "SHORT",
+    "WHOLE",
     "Assurance",
     "Backchannels",
     "Button",
@@ -244,6 +245,9 @@ class Button:
 
 ONE_OR_MORE = (Transition, Filler, Reprompt)
 """A single one may be written without a list."""
+
+WHOLE = (Transition, Never, Always, LeadsTo)
+"""What a flow declares again replaces it: its keys are not merged with those of the base."""
 
 AT_LEAST_ONE: Mapping[type, Names] = MappingProxyType(
     {

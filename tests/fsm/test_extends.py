@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 from cases import prepare
 from flow_text import parsed
+from jsonschema import Draft7Validator
+from trees import tree_of
 
 from turnfsm.fsm import Flow, FlowError, load_flow, parse_flow
+from turnfsm.fsm.load.schema import flow_schema
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +182,27 @@ def test_the_ways_that_a_variant_takes_away_are_known() -> None:
         assert source is not None
         assert str(source.removed_to["idle"]).startswith("case.yaml:5:")
         assert "talking" not in source.removed_to
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "fillers: {after: 2}",
+        "silence: {after: 2}",
+        "hold: {limit: 20}",
+        "never_silent: {after: 9}",
+        "not_heard: {no_audio: Hello.}",
+        "backchannels: {after: 9}",
+        "tools: {confirm: {pay: {yes: do it}}}",
+        "tools: {confirm: {pay: {when: {amount: {below: 9}}}}}",
+        "states: {listening: {tuning: {expect: {length: 5}}}}",
+    ],
+)
+def test_one_key_of_a_section_may_be_changed(change: str) -> None:
+    """The schema knows that a file may have the others."""
+    flow = variant(f"{change}\n", base="sections.yaml")
+    assert flow != variant(base="sections.yaml")
+    validator = Draft7Validator(flow_schema())
+    lines = tree_of(change)
+    assert validator.is_valid({"flow": "x", "extends": "sections.yaml"} | lines)
+    assert not validator.is_valid({"flow": "x", "extends": "turn"} | lines)

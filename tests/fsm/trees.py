@@ -13,7 +13,7 @@ from turnfsm.fsm import shipped_flows
 from turnfsm.fsm.load.yaml12 import read_nodes, unfold
 from turnfsm.fsm.source import Page, Source
 
-__all__ = ["EVERY_KEY", "TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows"]
+__all__ = ["EVERY_KEY", "TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows", "tree_of"]
 
 TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
 _KEYS = """flow kind is initial scopes begins ends requests events of facts session set_by
@@ -23,15 +23,16 @@ _KEYS = """flow kind is initial scopes begins ends requests events of facts sess
     extends turn listening barge_in go""".split()  # noqa: SIM905 (lines instead of words)
 
 
-def _tree(text: str) -> Any:
+def tree_of(text: str) -> Any:
+    """The plain data of a text."""
     page = Page("turn.yaml", text)
     root, _ = read_nodes(page)
     assert root is not None
     return unfold(root, Source(page))
 
 
-TURN_TREE: dict[str, Any] = _tree(TURN)
-EVERY_KEY: dict[str, Any] = _tree(Path(__file__).with_name("every_key.yaml").read_text("utf-8"))
+TURN_TREE: dict[str, Any] = tree_of(TURN)
+EVERY_KEY: dict[str, Any] = tree_of(Path(__file__).with_name("every_key.yaml").read_text("utf-8"))
 """A flow with each section and nearly each key."""
 
 # Without control characters and surrogates: what JSON then writes is YAML, too.
