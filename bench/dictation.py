@@ -20,7 +20,7 @@ from livekit.agents import AgentSession
 from turnfsm.livekit import TurnSession
 from turnfsm.testing import Outcome, ScriptedLLM, ScriptedUser, ScriptedVAD, Stage, Utterance
 
-from .frame import Frame, quantile
+from .frame import Frame, in_processes, quantile
 from .frame import table as markdown
 from .heard import SILERO_MIN_SILENCE, interims, replay
 
@@ -166,9 +166,9 @@ def _seen(drawn: Drawn, outcome: Outcome) -> Seen:
 
 
 def measure(seed: int, count: int) -> dict[str, list[Seen]]:
-    """Play the same answers on each session."""
+    """Play the same answers on each session, in as many processes as there are cores."""
     drawn = draw(seed, count)
-    return {name: [play(name, one) for one in drawn] for name in SESSIONS}
+    return {name: in_processes(partial(play, name), drawn) for name in SESSIONS}
 
 
 _ROWS: tuple[tuple[str, Kind, float | None], ...] = (

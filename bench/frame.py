@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["DOCS", "Frame", "quantile", "table", "write_table"]
+__all__ = ["DOCS", "Frame", "in_processes", "quantile", "table", "write_table"]
 
+Seen = TypeVar("Seen")
 DOCS = Path(__file__).parents[1] / "docs"
 _END = "<!-- to here -->"
 
@@ -68,6 +71,17 @@ class Frame:
         """With ``--docs``, write a table into the page, after the comment with this mark."""
         if self.options.docs:
             write_table(self._page, mark, text)
+
+
+def in_processes(play: Callable[..., Seen], *drawn: Iterable[Any]) -> list[Seen]:
+    """Play everything that was drawn, in as many processes as there are cores.
+
+    Args:
+        play: A function of a module, or a `partial` of one.
+        drawn: Its arguments, as for `map`.
+    """
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(play, *drawn, chunksize=4))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

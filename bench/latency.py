@@ -9,9 +9,7 @@ Each conversation is played on both sessions in virtual time; they hear the same
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any, cast
 
@@ -20,7 +18,7 @@ from livekit.agents import AgentSession
 
 from turnfsm.livekit import TurnSession
 
-from .frame import Frame, quantile
+from .frame import Frame, in_processes, quantile
 from .frame import table as markdown
 from .latency_calls import PROFILES, Sound, draw, names_of, play
 
@@ -72,9 +70,8 @@ def later(answers: Sequence[Answer]) -> list[Answer]:
 def measure(profile: str, seed: int, count: int) -> list[Answer]:
     """Play so many sentences in a profile, in as many processes as there are cores."""
     drawn = draw(profile, seed, count)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        played = pool.map(partial(compare, profile), drawn, range(len(drawn)), chunksize=4)
-        return [answer for answers in played for answer in answers]
+    played = in_processes(partial(compare, profile), drawn, range(len(drawn)))
+    return [answer for answers in played for answer in answers]
 
 
 def table(answers: Mapping[str, Sequence[Answer]]) -> str:
