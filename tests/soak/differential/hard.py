@@ -145,7 +145,8 @@ def _user_speaks(played: Played) -> list[tuple[float, float]]:
 def _waits_for(played: Played, run: Run, at: float) -> bool:
     job = played.script.jobs[run.job]
     over = played.script.seconds if run.end is None else run.end
-    return job.policy in played.script.keys.filler_tools and run.start < at < over + 0.1
+    first_sound = over + 0.1 + FRAME  # it was decided on while the tool ran
+    return job.policy in played.script.keys.filler_tools and run.start < at < first_sound
 
 
 def _hang_ups(played: Played) -> Iterator[str]:

@@ -109,7 +109,7 @@ def waits(played: Played) -> Iterator[Wait]:
     for number, sound in script.sentences():
         since = _due(script, sound)
         until = answered(played, number, heard)
-        if not _given_up(played, number, sound, until):
+        if since < script.end and not _given_up(played, number, sound, until):
             if script.keys.never_silent is not None and until is not None and since < until:
                 yield _longest_silence(played, number, since, until)
             yield _wait(played, "sentence", f"the answer to sentence {number}", since, until)
