@@ -43,7 +43,7 @@ help:
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
 	@echo 'make pipecat   the tests on Pipecat, and its conversations alone and governed (340 MB, once)'
-	@echo 'make lines     the lines of Python by folder, tests apart'
+	@echo 'make lines     the lines of Python by folder and by part of runtime/, tests apart'
 	@echo 'make release   build, check and try what is published, on the oldest and newest Python, write dist/'
 	@echo 'make clean     remove .venv and all caches'
 
@@ -121,7 +121,8 @@ pipecat: .venv/.test .venv/.pipecat
 # Tests are also beside the examples. The links in turnfsm/ count once, in fsm/ and runtime/.
 lines:
 	@git ls-files '*.py' | xargs wc -l | awk '$$2 == "total" {next} \
-	  {split($$2, at, "/"); test = $$2 ~ /(^tests|\/test_)/; sum[test ? "tests" : at[1]] += $$1; all[test] += $$1} \
+	  {depth = split($$2, at, "/"); test = $$2 ~ /(^tests|\/test_)/; sum[test ? "tests" : at[1]] += $$1; all[test] += $$1} \
+	  at[1] == "runtime" && depth > 2 {sum["runtime/" at[2]] += $$1} \
 	  END {for (part in sum) printf "%7d  %s\n", sum[part], part | "sort -rn"; close("sort -rn"); \
 	  printf "%7d  outside tests, %d in tests\n", all[0], all[1]}'
 

@@ -13,6 +13,7 @@ import bench.frame
 from bench.caller import SESSIONS
 from bench.cycle import Engine, Floor
 from bench.engines import ENGINES
+from bench.files import barge_in
 from bench.frame import DOCS, write_table
 from bench.history import stall
 from bench.measure import agree, measure
@@ -153,3 +154,12 @@ def test_a_page_without_the_mark_is_refused(tmp_path: Path) -> None:
     page.write_text("<!-- engines -->\n", "utf-8")
     with pytest.raises(ValueError, match="has no <!-- nothing -->"):
         write_table(page, "nothing", "")
+
+
+def test_a_barge_in_runs_no_more_files_than_the_page_says() -> None:
+    """What is counted is the way from the report of LiveKit to the next request."""
+    page = (DOCS / "quality.md").read_text("utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| files that run"))
+    files = barge_in()
+    assert {"conversation/user_reports.py", "livekit/overrides/requests.py"} <= set(files)
+    assert f"| {len(files)} |" in row
