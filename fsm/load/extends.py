@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, quoted
 from turnfsm.fsm.source import Location, Node, Path
+
+from .remedies import colon_meant, comma_meant
 
 __all__ = ["Merge"]
 
@@ -82,10 +86,11 @@ class Merge:
             self._take(out.pop(name), node.key, path)
             return
         meant = closest(name, out)
-        remedy = f"did you mean {meant!r}? " if meant else ""
-        remedy += "null removes; '{}' adds one that says nothing" if not meant else ""
+        remedy = f"did you mean {meant!r}?" if meant else "remove this, or write '{}' to declare it"
         message = f"there is no {quoted(name)} to remove in {quoted(self.base_name)}"
-        self.findings.append(node.key.finding(message, remedy.strip(), code="nothing-to-remove"))
+        finding = node.key.finding(message, remedy, code="nothing-to-remove")
+        split = colon_meant(name) or comma_meant(finding)
+        self.findings.append(attrs.evolve(finding, remedy=split) if split else finding)
 
     def _take(self, gone: Node, where: Location, path: Path) -> None:
         self.removed[path] = where

@@ -10,11 +10,11 @@ from typing import Any, get_args, get_origin
 
 import attrs
 
-from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.expect import Expectation
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import Confirm, Correction, Fact, Migrates, Scope
 
+from .remedies import as_value
 from .schema import yaml_fields
 from .written import Button, FlowFile, Hold, NotHeard, WrittenState
 
@@ -81,8 +81,8 @@ def as_entry(kind: Any, value: Any) -> str:
     """How a list of names, or a text, is written as a mapping of names to this class."""
     if kind is Fact and isinstance(value, str):
         return "list the fact below its scope, or below 'host:'"
-    named = isinstance(value, list) and value and isinstance(value[0], str) and attrs.has(kind)
-    needed = _needed(kind) if named else ""
+    named = isinstance(value, list) and value and isinstance(value[0], str) and value[0].strip()
+    needed = _needed(kind) if named and attrs.has(kind) else ""
     return f"write {{{value[0]}: {{{needed}}}}}" if needed else ""
 
 
@@ -97,10 +97,12 @@ def as_field(kind: Any, value: Any) -> str:
     """The field that a single value was probably meant for."""
     if type(value) in (int, float) and "after" in [yaml_name(f) for f in attrs.fields(kind)]:
         return f"write {{{_needed(kind, after=value)}}}"
-    if value is True and kind is not FlowFile and (needed := _needed(kind)):
+    if kind is FlowFile:
+        return "begin with 'flow: NAME'"
+    if value is True and (needed := _needed(kind)):
         return f"write {{{needed}}}"
-    if not isinstance(value, str) or not value or ":" in value:
-        return "begin with 'flow: NAME'" if kind is FlowFile else ""
+    if not isinstance(value, str) or not value.strip() or ":" in value:
+        return ""
     field = {
         Scope: "begins",
         WrittenState: "is",
@@ -112,4 +114,4 @@ def as_field(kind: Any, value: Any) -> str:
         Correction: "same",
         Migrates: "flow",
     }.get(kind)
-    return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
+    return f"write {{{field}: {as_value(value)}}}" if field else ""

@@ -9,9 +9,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
 
-__all__ = ["key_meant", "mismatch_remedy", "moved", "noun", "value_meant"]
+__all__ = [
+    "as_value",
+    "colon_meant",
+    "comma_meant",
+    "key_meant",
+    "mismatch_remedy",
+    "moved",
+    "noun",
+    "value_meant",
+]
 
 
 @cache
@@ -44,6 +54,32 @@ def noun(kind: type) -> str:
     return str(_synonyms()["nouns"].get(kind.__name__, f"a {kind.__name__.lower()}"))
 
 
+def comma_meant(finding: Finding) -> str:
+    """The remedy if a key is the rest of a value with a comma, as in `{say: Well, hello}`."""
+    at = finding.column - 1
+    before, rest = finding.text[:at], finding.text[at:]
+    found = re.search(r"(\w+): ([^\s,{}\[\]\"'][^,{}\[\]\"']*),(\s*)$", before)
+    more = re.match(r"[^:,{}\[\]]*(?=[,}])", rest)
+    if found is None or more is None:
+        return ""
+    key, value, space = found.groups()
+    if f"{value}{more[0]}".isdigit() and not space:
+        return f"write a decimal point: {key}: {value}.{more[0]}"
+    return f'a text with a comma needs quotes: {key}: "{value},{space}{more[0].strip()}"'
+
+
+def colon_meant(key: str) -> str:
+    """The remedy if a key and its value were written without a space."""
+    name, colon, rest = key.partition(":")
+    return f"put a space after the colon: '{name}: {rest}'" if colon and len(key) < 60 else ""
+
+
+def as_value(text: str) -> str:
+    """A text as it is written in `{key: VALUE}`, shortened if it is long."""
+    shown = quoted(text)
+    return shown[1:-1] if re.fullmatch(r"\w[^,:{}\[\]#\\\"]*", shown[1:-1]) else shown
+
+
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
 
 
@@ -60,6 +96,8 @@ def mismatch_remedy(expected: str, value: Any) -> str:
 
 
 def _for_text(expected: str, value: str) -> str:
+    if expected == "text":
+        return "write it, or remove it"
     if re.fullmatch(r"[A-Za-z_]\w*:\S+", value):
         return f"put a space after the colon: {quoted(value.replace(':', ': ', 1))}"
     if expected == "a number":
@@ -67,13 +105,11 @@ def _for_text(expected: str, value: str) -> str:
     if expected == "true or false" and value.casefold() in {"yes", "on", "y", "no", "off", "n"}:
         return f"write {'true' if value.casefold() in {'yes', 'on', 'y'} else 'false'}"
     if "filler" in expected or "reprompt" in expected:
-        return f"write {{after: {1.5 if 'filler' in expected else 8}, say: {value}}}"
+        return f"write {{after: {1.5 if 'filler' in expected else 8}, say: {as_value(value)}}}"
     if "transition" in expected:
         return f"write {{dest: {value}}}" if value.isidentifier() else "write {dest: STATE}"
     if expected == "a mapping":
         return "write 'name: value' lines below the key"
-    if expected == "text":
-        return "write it, or remove it"
     return "begin each item with '- '" if expected == "a list" else ""
 
 
@@ -87,6 +123,8 @@ def _seconds(value: str) -> str:
 def _for_collection(expected: str, value: Any) -> str:
     if value is None:
         return "write it, or remove the key"
+    if expected == "text":
+        return "write one text"
     if expected == "a mapping" and isinstance(value, list):
         return "write 'name: value' lines without the dashes"
     if expected == "a list":

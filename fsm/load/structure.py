@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
@@ -18,7 +17,15 @@ from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
 
 from .meant import as_entry, as_field, belongs, missing
-from .remedies import key_meant, mismatch_remedy, moved, noun, value_meant
+from .remedies import (
+    colon_meant,
+    comma_meant,
+    key_meant,
+    mismatch_remedy,
+    moved,
+    noun,
+    value_meant,
+)
 from .schema import needs_text, yaml_fields
 from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT
 
@@ -67,8 +74,7 @@ class _Reader:
         if hint is Any:
             return value
         if hint is Seconds:
-            never = value == "never"
-            return NEVER if never else (yield from self._scalar(float, value, path))
+            return (yield from self._seconds(value, path))
         if hint is Texts:
             return (yield from self._texts(value, path))
         if hint == Names:
@@ -106,6 +112,14 @@ class _Reader:
             remedy = "write the seconds as digits, such as 0.5"
             yield from self._mismatch("a finite number", value, path, remedy)
         return value
+
+    def _seconds(self, value: Any, path: Path) -> Read[Seconds]:
+        if value == "never":
+            return NEVER
+        if isinstance(value, str) and closest(value, ("never",)):
+            yield from self._mismatch("a number", value, path, "did you mean 'never'?")
+            return NEVER
+        return Seconds((yield from self._scalar(float, value, path)))
 
     def _text(self, value: Any, path: Path, remedy: str = "") -> Read[str]:
         """A text that is not empty."""
@@ -228,29 +242,13 @@ class _Reader:
 
     def _unknown(self, key: str, meant: str | None, kind: type, path: Path) -> Finding:
         message = f"unknown key {quoted(key)} in {noun(kind)}"
-        remedy = f"did you mean {meant!r}?" if meant else _keyless(key) or belongs(key, kind)
+        remedy = f"did you mean {meant!r}?" if meant else colon_meant(key) or belongs(key, kind)
         remedy = moved(kind.__name__, key) or remedy or near(key, _keys(kind))
         finding = self.source.at_key((*path, key), message, remedy, code="unknown-key")
-        if not meant and (text := _with_comma(finding)):
+        if not meant and (text := comma_meant(finding)):
             return attrs.evolve(finding, remedy=text)
         return finding
 
 
 def _meant(key: str, kind: type) -> str | None:
     return key_meant(kind.__name__, key) or closest(key, _keys(kind))
-
-
-def _with_comma(finding: Finding) -> str:
-    """The remedy if the key is the rest of a text with a comma, as in `{say: Well, hello}`."""
-    at = finding.column - 1
-    before, rest = finding.text[:at], finding.text[at:]
-    found = re.search(r"(\w+): ([^\s,{}\[\]\"'][^,{}\[\]\"']*,\s*)$", before)
-    more = re.match(r"[^:,{}\[\]]*(?=[,}])", rest)
-    if found is None or more is None:
-        return ""
-    return f'a text with a comma needs quotes: {found[1]}: "{found[2]}{more[0].strip()}"'
-
-
-def _keyless(key: str) -> str:
-    name, colon, rest = key.partition(":")
-    return f"put a space after the colon: '{name}: {rest}'" if colon and len(key) < 60 else ""

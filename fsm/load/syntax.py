@@ -56,7 +56,9 @@ def _special(
     if "cannot start any token" in problem:
         return _token(mark, character)
     if "mapping values" in problem and not re.search(r":\s", line[: mark.column - 1]):
-        return mark, "':' cannot stand here, below a text", _NEIGHBOUR
+        joined = re.search(r"(\w+):(\S+)$", page.line(mark.line - 1))
+        spaced = joined and f"put a space after the colon above: '{joined[1]}: {joined[2]}'"
+        return mark, "':' cannot stand here, below a text", spaced or _NEIGHBOUR
     if "unexpected end of stream" in problem:
         return context, "the quote that opens here is never closed", "close it"
     if "could not find expected ':'" in problem:

@@ -188,7 +188,8 @@ class _Composer:
             message = f"alias '*{event.anchor}' names nothing above it"
             remedy = f"write '&{event.anchor}' before the value that it stands for"
             self._add(mark, "alias", message, remedy)
-        return Node(target.value if target else None, mark, key or mark)
+        # Not null, which would remove something: the place of a text is the place of this finding.
+        return Node(target.value if target else "", mark, key or mark)
 
     def _scalar(self, event: Any, node: Node) -> Any:
         if not event.implicit[0]:
@@ -200,7 +201,7 @@ class _Composer:
         except ValueError:
             message = f"the number {quoted(event.value)[1:-1]} has too many digits"
             self._add(node.mark, "number", message, "write fewer, or quote it if it is text")
-            return None
+            return ""
 
     def _check_tag(self, event: Any, mark: Location) -> None:
         tag = event.tag
