@@ -12,6 +12,7 @@ from turnfsm.fsm.flow import NEVER, Action, Transition, Trigger
 from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
 
+from .names import wordless
 from .parts import Parts
 from .spoken import BUSY
 from .written import FlowFile, WrittenState
@@ -38,6 +39,7 @@ def check_confirm(file: FlowFile, source: Source) -> Iterator[Finding]:
                 arguments_in(text)
             except ValueError as exc:
                 yield problem(source, where, "type.question", text=text, why=exc)
+        yield from wordless(question.yes, (*path, "yes"), source)
         for name, condition in question.when.items():
             above, below = condition.above, condition.below
             if above is not None and below is not None and above >= below:

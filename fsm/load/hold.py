@@ -39,6 +39,8 @@ def add_hold(parts: Parts) -> None:
         parts.fact(HOST, "user_back", back)
         heard = Phrases(also=hold.until, anywhere=True)
         parts.add("phrases", "user_back", heard)
+        if ("phrases", "user_back") in parts.places:
+            parts.places["phrases", "user_back", "also"] = (*parts.at, "until")
     timers = _quiet(parts)
     actions: Names = ("leave_turn",)
     if hold.say:

@@ -15,7 +15,7 @@ from turnfsm.fsm.source import Path, Source
 
 from .rules import check_rules
 
-__all__ = ["as_list", "check_names"]
+__all__ = ["as_list", "check_names", "wordless"]
 
 _SECTIONS = {
     "state": "states",
@@ -118,6 +118,7 @@ class _Names:
                         {"name": name, "near": near(name, known)},
                     )
                     yield problem(self.source, place, "unknown-phrases.list", **named)
+            yield from wordless(phrases.also, (*path, "also"), self.source)
             yield from self._left_out(path, phrases)
 
     def _left_out(self, path: Path, phrases: Phrases) -> Iterator[Finding]:
@@ -193,6 +194,13 @@ class _Names:
                 return f"{name!r} is a {other}".replace("a action", "an action")
         declared = _DECLARED[kind].format(name)
         return f"{declared}; {near(name, names)}" if any(names) else declared
+
+
+def wordless(phrases: Names, path: Path, source: Source) -> Iterator[Finding]:
+    """The phrases that no transcript can have: they consist of signs."""
+    for index, phrase in enumerate(phrases):
+        if not words_of(phrase):
+            yield problem(source, (*path, index), "name.of_phrase", phrase=phrase)
 
 
 def as_list(text: str) -> str:
