@@ -30,11 +30,8 @@ __all__ = ["GovernedActivity", "adopt"]
 
 
 class _GatesPassed(Exception):
-    """LiveKit's own checks of a barge-in have passed, so the flow decides."""
-
-
-class _CommitRefused(Exception):
-    """The flow does not take the committed turn now."""
+    """LiveKit's own checks of a barge-in have passed, so the flow decides. LiveKit has no hook
+    between them and the interruption of a realtime model."""
 
 
 class GovernedActivity(RequestingActivity):
@@ -45,7 +42,9 @@ class GovernedActivity(RequestingActivity):
     _ending: Any = None
     """The turn that LiveKit ends, until the task that answers it exists."""
     _answer_task: asyncio.Task[Any] | None = None
-    """The task that answers that turn, or None."""
+    """The task that answers the latest turn."""
+    _refused = False
+    """The flow does not take that turn now."""
 
     # -- the floor
 
@@ -148,9 +147,8 @@ class GovernedActivity(RequestingActivity):
             self._cancel_preemptive_generation()
             return True
         deferred = self._conductor.turns.is_deferred(info)
-        try:
-            committed = self._end_turn(info)
-        except _CommitRefused:
+        before, committed = self._answer_task, self._end_turn(info)
+        if self._refused:
             if not self._empty_transcript(info):  # otherwise it answers another message
                 self._cancel_preemptive_generation()
                 if not deferred and self._transcribed:
@@ -160,13 +158,13 @@ class GovernedActivity(RequestingActivity):
             committed = self._conductor.commits.defers_short_turn(info)
         if not deferred:  # otherwise a transcript of later speech may still arrive
             self.turn_decided()
-        if (task := self._answer_task) is not None:
+        if (task := self._answer_task) is not None and task is not before:
             self._conductor.turns.answer_started(task, self._item_ids)
             task.add_done_callback(self._conductor.turns.answer_ended)
         return committed
 
     def _end_turn(self, info: Any) -> bool:
-        self._ending, self._answer_task = info, None
+        self._ending, self._refused = info, False
         try:
             return super().on_end_of_turn(info)
         finally:
@@ -204,7 +202,8 @@ class GovernedActivity(RequestingActivity):
         if not (info.skip_reply or self._may_answer(info)):
             coro.close()
             info.user_turn_span_adopted = False  # no task ends the span
-            raise _CommitRefused
+            self._refused = True
+            return cast(asyncio.Task[Any], self._answer_task)  # LiveKit's attribute stays
         hook = self._until_limit(coro, "on_user_turn_completed")
         self._answer_task = super()._create_speech_task(hook, **how)
         return self._answer_task
