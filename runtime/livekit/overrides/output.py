@@ -7,6 +7,8 @@ from typing import Any
 import attrs
 from livekit.agents.voice.io import AudioOutput
 
+from .queued import keep_queued
+
 __all__ = ["StepOutput"]
 
 
@@ -21,6 +23,9 @@ class StepOutput:
 
     agent: Any
     audio: AudioOutput
+
+    def __attrs_post_init__(self) -> None:
+        keep_queued(self.audio)
 
     @property
     def can_pause(self) -> bool:
