@@ -115,7 +115,7 @@ crash: .venv/.test
 	$(BIN)/python tests/store/crash.py $(ARGS)
 
 pipecat: .venv/.test .venv/.pipecat
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not room' tests/pipecat examples/pipecat $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not room' tests/pipecat examples/pipecat tests/soak/test_pipelines.py $(ARGS)
 	$(BIN)/turnfsm compare --host pipecat
 
 # Tests are also beside the examples. The links in turnfsm/ count once, in fsm/ and runtime/.

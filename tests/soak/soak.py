@@ -37,10 +37,14 @@ def main() -> int:
         return _memory(words.memory)
     if words.sweep:
         return play_sweep(words)
-    if words.seed is not None:
-        return play_one(words) if words.pairs else _one(words.seed, words.schedule, words.show)
     if words.first is None:
         words.first = secrets.randbelow(2**32)
+    if words.pipecat:
+        from pipelines import play_pipelines  # Pipecat need not be installed for the rest
+
+        return play_pipelines(words)
+    if words.seed is not None:
+        return play_one(words) if words.pairs else _one(words.seed, words.schedule, words.show)
     print(f"the first seed is {words.first}; --first {words.first} plays these again", flush=True)
     found = 0 if words.pairs else _flow(words)
     return found if words.flow else max(found, play_seeds(words))
@@ -56,10 +60,11 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--show", action="store_true", help="print its script and timeline too")
     parser.add_argument("--flow", action="store_true", help="under the rules of the flow only")
     parser.add_argument("--pairs", action="store_true", help="on both sessions only")
+    parser.add_argument("--pipecat", action="store_true", help="in a pipeline of Pipecat only")
     parser.add_argument("--sweep", action="store_true", help="interruptions at every moment")
     parser.add_argument("--every", type=float, default=0.05, help="seconds between moments (0.05)")
     parser.add_argument("--only", default="", help="of --sweep, what has this in its name")
-    parser.add_argument("--jobs", type=int, default=2, help="processes for --pairs, --sweep (2)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes for all but --flow (2)")
     parser.add_argument("--shrink", action="store_true", help="of --pairs --seed, the simplest")
     parser.add_argument("--rates", action="store_true", help="write the rates of --pairs")
     parser.add_argument("--memory", type=int, help="objects a turn, over so many turns, on both")

@@ -39,11 +39,12 @@ TIMERS = {
 DRAWN_FIRST = tuple(switch for switch in SWITCHES if switch not in KEYS)
 
 
-def draw_script(seed: int, schedule: int = 0) -> Script:
-    """The conversation of a seed. In a quarter of them no switch is on."""
+def draw_script(seed: int, schedule: int = 0, *, without: Collection[str] = frozenset()) -> Script:
+    """The conversation of a seed. In a quarter of them no switch is on; these never are."""
     draws = Random(seed)
     plain = draws.random() < 0.25
-    on = frozenset(s for s in DRAWN_FIRST if draws.random() < ODDS.get(s, 0.2) and not plain)
+    drawn = [s for s in DRAWN_FIRST if draws.random() < ODDS.get(s, 0.2) and not plain]
+    on = frozenset(drawn) - {*without}
     model: Model = draws.choice(("realtime", "server")) if "realtime" in on else "pipeline"
     obeys: Obeys = draws.choice(("always", "always", "mostly", "never"))
     jobs = {number: _job(draws, on) for number in range(1, 5)}
@@ -65,7 +66,7 @@ def draw_script(seed: int, schedule: int = 0) -> Script:
         schedule=schedule,
     )
     if on:  # of its own, so that a script without keys is what it was before there were any
-        script = _with_keys(Random(seed + 1), script)
+        script = _with_keys(Random(seed + 1), script, without)
     if "failures" in on:
         fails = (frozenset(draws.sample(range(1, 9), draws.randint(0, 2))) for _ in range(2))
         script = attrs.evolve(script, llm_fails=next(fails), tts_fails=next(fails))
@@ -122,9 +123,10 @@ LATER = (
 """The keys that are drawn after the others, which stay what they were before there were these."""
 
 
-def _with_keys(draws: Random, script: Script) -> Script:
+def _with_keys(draws: Random, script: Script, without: Collection[str]) -> Script:
     """The same with some sections in its flow, and with what the user says to them."""
-    on = frozenset(key for key in KEYS if key not in LATER and draws.random() < 0.15)
+    drawn = [key for key in KEYS if key not in LATER and draws.random() < 0.15]
+    on = frozenset(drawn) - {*without}
     keys = Keys(
         hold=draws.choice((3.0, 8.0)) if "hold" in on else None,
         says_hold=draws.random() < 0.5,
@@ -138,23 +140,26 @@ def _with_keys(draws: Random, script: Script) -> Script:
     )
     sounds = _with_replies(draws, script, keys) if on else script.sounds
     keys = keys if on else Keys()
-    if draws.random() < 0.15:  # last, so that the other draws are what they were
+    if draws.random() < 0.15 and "fillers" not in without:  # behind what was there before it
         on |= {"fillers"}
         states = tuple(state for state in FILLED if draws.random() < 0.6)
         keys = attrs.evolve(keys, fillers=states or FILLED, audio=draws.random() < 0.3)
         if draws.random() < 0.4:
             tools = draws.sample(POLICIES, draws.randint(1, 3))
             keys = attrs.evolve(keys, fillers=states, filler_tools=tuple(tools))
-    if draws.random() < 0.15:
+    if draws.random() < 0.15 and "backchannels" not in without:
         on |= {"backchannels"}
         keys = attrs.evolve(keys, backchannels=draws.choice((0.1, 0.3, 1.0)))
     more = {key for key in ("silence", "monologue", "expect", "overlap", "pace", "limits")
             if draws.random() < 0.1}  # fmt: skip
     if script.detection == "manual" and draws.random() < 0.5:
         more.add("button")
+    more -= {*without}
     keys, on = _with_more(draws, more, keys), on | more
     for key, phrases in (("expect", DIGITS), ("overlap", LISTENS)):
         sounds = _with_phrases(draws, sounds, phrases) if key in more else sounds
+    if keys.not_heard:
+        keys = attrs.evolve(keys, no_audio=draws.random() < 0.7)
     return attrs.evolve(script, switches=script.switches | on, keys=keys, sounds=sounds)
 
 

@@ -65,7 +65,7 @@ class Keys:
             `until`: only certain phrases end the hold; `also`: a further phrase begins it.
         confirm: The jobs that need a yes; `confirm_wait`: seconds until a call ends without an
             answer; `otherwise`: what the agent says then is declared.
-        not_heard: The section is there.
+        not_heard: The section is there; `no_audio`: with what is said when no audio comes.
         never_silent: Seconds without sound.
         fillers: The states in which a filler is said; `audio`: it is a WAV file.
         filler_tools: The tools that have another filler.
@@ -90,6 +90,7 @@ class Keys:
     confirm_wait: float = 15.0
     otherwise: bool = False
     not_heard: bool = False
+    no_audio: bool = True
     never_silent: float | None = None
     fillers: tuple[str, ...] = ()
     audio: bool = False
@@ -142,7 +143,8 @@ class Keys:
         if self.objection_limit is not None:
             tools["objection_limit"] = self.objection_limit
         if self.not_heard:
-            sections["not_heard"] = {"say": f"{NOT_HEARD} h2.", "no_audio": f"{NO_AUDIO} a2."}
+            sections["not_heard"] = {"say": f"{NOT_HEARD} h2."}
+            sections["not_heard"] |= {"no_audio": f"{NO_AUDIO} a2."} if self.no_audio else {}
         if self.never_silent is not None:
             quiet = {"say": "v1 v2.", "give_up": f"{GIVEN_UP} g2."}
             sections["never_silent"] = {"after": self.never_silent, **quiet}

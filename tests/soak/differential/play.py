@@ -27,7 +27,7 @@ from .model import Model, Said
 from .script import Move, Script
 from .tools import Clerk, Run, Tools
 
-__all__ = ["APPLICATION_MOVE", "BUTTON", "Played", "play"]
+__all__ = ["APPLICATION_MOVE", "BUTTON", "Played", "hung_up", "play"]
 
 APPLICATION_MOVE = 10
 """The instructions of a move have its number and this; those of a tool the number of its job."""

@@ -1,0 +1,32 @@
+"""Random conversations in a pipeline of Pipecat, by the measures of those on `TurnSession`."""
+
+import secrets
+import warnings
+
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    on_pipecat = pytest.importorskip("differential.on_pipecat", reason="Pipecat is not installed")
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_a_random_conversation_on_pipecat_breaks_no_hard_measure(seed: int) -> None:
+    """Every other one in another order."""
+    script = on_pipecat.draw_for_pipecat(seed, seed * (seed % 2))
+    played = on_pipecat.play(script)
+    assert played.said, "nothing was asked of the model"
+    assert on_pipecat.findings(played) == ()
+
+
+@pytest.mark.exhaustive
+def test_fresh_conversations_are_right_with_a_governor_and_not_without() -> None:
+    first = secrets.randbelow(2**32)
+    alone, governed = [], []
+    for seed in range(first, first + 60):
+        script = on_pipecat.draw_for_pipecat(seed, seed * (seed % 2))
+        found = on_pipecat.findings(on_pipecat.play(script))
+        governed += [f"{script.name}: {finding}" for finding in found]
+        alone += on_pipecat.findings(on_pipecat.play(script, governed=False))
+    assert not governed, "\n".join(governed)
+    assert {finding.kind for finding in alone} >= {"twice", "undone"}
