@@ -2,6 +2,7 @@
 
     python -m bench.dictation                  200 answers from a new seed
     python -m bench.dictation --seed 7 --count 400
+    python -m bench.dictation --session "TurnSession, expect" --count 10000
     python -m bench.dictation --docs           the same, into docs/dictation.md
 
 Each answer is a conversation in virtual time. The STT gives interim transcripts, and revises some.
@@ -10,7 +11,7 @@ Each answer is a conversation in virtual time. The STT gives interim transcripts
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -165,10 +166,10 @@ def _seen(drawn: Drawn, outcome: Outcome) -> Seen:
     return Seen(drawn, turns, min(after) if after else None)
 
 
-def measure(seed: int, count: int) -> dict[str, list[Seen]]:
+def measure(seed: int, count: int, sessions: Iterable[str] = SESSIONS) -> dict[str, list[Seen]]:
     """Play the same answers on each session, in as many processes as there are cores."""
     drawn = draw(seed, count)
-    return {name: in_processes(partial(play, name), drawn) for name in SESSIONS}
+    return {name: in_processes(partial(play, name), drawn) for name in sessions}
 
 
 _ROWS: tuple[tuple[str, Kind, float | None], ...] = (
@@ -202,8 +203,12 @@ def _cell(seen: Sequence[Seen], share: float | None) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write."""
-    frame = Frame(str(__doc__), "dictation.md", arguments, count=200)
-    frame.show(table(measure(frame.options.seed, frame.options.count)))
+    one = {"choices": SESSIONS, "action": "append", "help": "only this one"}
+    frame = Frame(str(__doc__), "dictation.md", arguments, count=200, session=one)
+    options = frame.options
+    if options.docs and options.session:
+        frame.error("--docs writes all sessions; leave out --session")
+    frame.show(table(measure(options.seed, options.count, options.session or SESSIONS)))
 
 
 if __name__ == "__main__":
