@@ -50,7 +50,7 @@ def read_sound(file: Path) -> Sound:
             sound = Sound(read.getframerate(), read.readframes(read.getnframes()))
             fits = (read.getnchannels(), read.getsampwidth()) == (1, _BYTES)
     except OSError as exc:
-        raise ValueError(f"{file}: {exc.strerror}") from None
+        raise ValueError(f"name a readable file; {file}: {exc.strerror}") from None
     except (wave.Error, EOFError):
         raise ValueError(convert) from None
     if not fits or not sound.pcm:

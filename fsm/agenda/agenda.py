@@ -72,7 +72,7 @@ class Agenda:
 
     @property
     def undecided(self) -> bool:
-        """An obligation starts a reply if the interruption of the last one is not answered."""
+        """An obligation starts a reply if the interruption of the last reply is not answered."""
         return any(o.undecided and o.ready for o in self.obligations) and not self._asks_for_all
 
     @property

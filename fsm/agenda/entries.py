@@ -157,8 +157,8 @@ class RequestSent:
         shown: The calls whose results the request contains.
         named: The calls that its own instructions name; None without instructions.
         answers: It answers the user.
-        unanswered: The user's messages at the end of the request. It answers these even if no reply
-            was requested for them.
+        unanswered: The user's messages at the end of the request. The reply answers these, even if
+            it was not requested for them.
     """
 
     reply: str

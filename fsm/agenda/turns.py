@@ -68,7 +68,7 @@ class TurnEnd:
 
     Attributes:
         turn: The turn.
-        outcome: How.
+        outcome: How it ended.
         why: The reason; empty if it was replied to.
         latest: No newer turn was committed, or deferred in its place.
     """

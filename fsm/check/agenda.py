@@ -81,7 +81,7 @@ def agenda_finding(report: AgendaReport, source: Source) -> Finding:
     if report.rest is not None:
         remedy = "add a timer that ends the wait whatever the host answers"
         return placed(source, ("states", report.rest.state), (), message, "agenda", remedy)
-    remedy = "change what becomes of that claim in the last row of this way"
+    remedy = "change what becomes of that claim in the row of the table that ends this conversation"
     return source.at_key(("agenda", "settle"), message, remedy, code="agenda")
 
 

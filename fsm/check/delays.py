@@ -32,7 +32,7 @@ MUCH_LONGER = 100.0
 """A timer that is this many times longer than in the base was probably meant in milliseconds."""
 
 LONGEST_PAUSE = 600.0
-"""The same holds for more seconds than these below `after` in a section."""
+"""More seconds than these in `after` of a section were probably meant in milliseconds, too."""
 
 END_OF_SPEECH = 0.55
 """Seconds of silence after which Silero reports the end of speech on LiveKit."""

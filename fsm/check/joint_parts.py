@@ -53,7 +53,8 @@ class View(NamedTuple):
         free: A reply that was not requested yet; -1 if there is none.
         utterances: How many utterances wait for an answer, or have one.
         open: An obligation starts a reply when the floor is free.
-        undecided: An obligation starts a reply if the interruption of the last one is not answered.
+        undecided: An obligation starts a reply if the interruption of the last reply is not
+            answered.
         runs: Each running call, and the live reply that waits for it; -1 if none does.
         partial: Calls of one step have ended, and others have not.
         outdated: The replies whose requests lack a result that has come.

@@ -188,8 +188,8 @@ def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
 
 
 def _latches(model: StateSpace, fact: Fact, name: str) -> bool:
-    """It is set by a timer that fires only while it is false, or by the end of an action that is
-    chosen only then, so that something happens only once."""
+    """Whether the fact is set by a timer that fires only while the fact is false, or by the end of
+    an action that is chosen only then: it ensures that something happens only once."""
     flow = model.flow
     once = {key for key, action in flow.actions.items() if action.done in fact.set_by}
     own = {*fact.set_by} - {flow.actions[key].done for key in once}

@@ -32,7 +32,7 @@ def check_button(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 def add_button(parts: Parts) -> None:
     """A press interrupts the agent and opens the microphone; a release commits the turn. While the
-    button is held, no reply is requested. The silence of the user counts from its end."""
+    button is held, no reply is requested. The user's silence counts from the release."""
     if (button := parts.file.button) is None:
         return
     if parts.file.turn_detection is None:

@@ -73,7 +73,7 @@ def add_confirm(parts: Parts) -> None:
 def _waits_for_the_user(parts: Parts) -> None:
     """The state in which the user has the floor and the turn waits for their yes.
 
-    It does what `tool_running` does, but that no limit of a tool counts: no tool runs.
+    It does what `tool_running` does, except that limits of tools do not count: no tool runs.
     """
     waits = parts.file.states["tool_running"]
     after = {

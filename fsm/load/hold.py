@@ -67,7 +67,7 @@ def add_hold(parts: Parts) -> None:
     parts.action("say_hold_limit", Action(say=hold.then))
     over = Transition(
         conditions=("on_hold", "can_say"),
-        unless=("user_speaking", "user_may_continue"),  # then it is due, whatever sounds come
+        unless=("user_speaking", "user_may_continue"),  # while one is true, the timer stays due
         actions=("say_hold_limit",),
         restarts=timers,
     )

@@ -81,7 +81,7 @@ _NONE: Mapping[str, float] = {}
 
 @attrs.frozen
 class _Vocabulary:
-    """What a section adds, whatever its keys are. The state `all` is each one but final ones."""
+    """What a section adds, whatever its keys are. `all` stands for each state that is not final."""
 
     facts: Mapping[str, Mapping[str, Fact]] = attrs.field(factory=dict)
     requests: Mapping[str, Trigger] = attrs.field(factory=dict)

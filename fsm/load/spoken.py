@@ -136,8 +136,11 @@ def add_fillers(parts: Parts) -> None:
 
 
 def count_turn(parts: Parts, state: str, timer: str, states: Names) -> None:
-    """A timer of these states counts from a committed turn; from a step or a tool only if nobody
-    waited before, for the turn or for the reply to it: then it kept running for nothing."""
+    """Let a timer of these states count from the commit of a turn.
+
+    A step or a tool call restarts the timer only if the user waited neither for the turn nor for
+    the reply to it: otherwise their wait has begun before.
+    """
     parts.declare("counted_turn")
     for trigger, rows in parts.rows(state).items():
         counted: list[Transition] = []

@@ -197,9 +197,9 @@ class Assurance:
     """A user who waits hears something."""
 
     after: float = doc(
-        "Seconds in which nothing is heard while the user waits (the timer quiet). They count on "
-        "through tools and replies; what the agent says, and a new turn of the user, starts them "
-        "again."
+        "Seconds in which nothing is heard while the user waits (the timer quiet). They go on "
+        "through tools and replies. What the agent says restarts them, and so does a new turn of "
+        "the user."
     )
     say: Texts = doc(
         "What the agent says then, each time, while a tool runs or the application holds the turn; "
@@ -263,7 +263,7 @@ AT_LEAST_ONE: Mapping[type, Names] = MappingProxyType(
 
 @attrs.frozen
 class WrittenProperties:
-    """What must hold, proved before the flow runs. Those of the flow's kind hold without a word."""
+    """What must hold, proved before the flow runs. Those of the flow's kind need not be listed."""
 
     never: Mapping[str, Never] = doc("Something that must never happen.", factory=dict)
     always: Mapping[str, Always] = doc("Something that must be true in a state.", factory=dict)

@@ -188,7 +188,8 @@ class _Composer:
             message = f"alias '*{event.anchor}' names nothing above it"
             remedy = f"write '&{event.anchor}' before the value that it stands for"
             self._add(mark, "alias", message, remedy)
-        # Not null, which would remove something: the place of a text is the place of this finding.
+        # Null would remove something. A problem with the text has the place of this finding, and is
+        # left out.
         return Node(target.value if target else "", mark, key or mark)
 
     def _scalar(self, event: Any, node: Node) -> Any:

@@ -123,7 +123,7 @@ class _Span:
 
 
 Event = tuple[str, float | None]
-"""What is counted, a field of `PanelCounts`, and how many seconds it took; None: it has failed."""
+"""What is counted, a field of `PanelCounts`, and how many seconds it took; None if it failed."""
 
 
 def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
