@@ -1,12 +1,13 @@
 """A pytest plugin: `pytest --turnfsm-scenarios DIR` plays the YAML scenarios of a folder.
 
-pytest finds it by itself (an entry point). Without the option it does nothing and imports nothing
-of LiveKit.
+pytest finds it by itself (an entry point). Without the option it does nothing and imports no
+framework.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,16 +67,15 @@ class ScenarioFile(pytest.File):
 
 
 class ScenarioItem(pytest.Item):
-    """One scenario, played on a `TurnSession` in virtual time."""
+    """One scenario, played on its host in virtual time."""
 
     def __init__(self, *, script: Script, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.script = script
 
     def runtest(self) -> None:
-        from turnfsm.runtime.testing.livekit import play_script
-
-        played = play_script(self.script)
+        home = import_module(f"turnfsm.runtime.testing.{self.script.host}")
+        played = home.play_script(self.script)
         if played.problems:
             raise ScenarioFailed("\n".join(played.problems) + "\n\n" + played.timeline())
 

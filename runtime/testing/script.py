@@ -104,7 +104,9 @@ class Script:
         name: Its name.
         expect: The expected outcomes.
         is_: More about it; the key ``is`` in YAML.
-        agent: Module or file of the agent and its name there, such as ``../waiter.py:Waiter``.
+        host: Where it is played: on a `TurnSession`, or in a pipeline with a `TurnGovernor`.
+        agent: Module or file of the agent and its name there, such as ``../waiter.py:Waiter``. On
+            Pipecat: the tools by name, or a function of the governor that makes them.
         flow: The flow of the session.
         timers: Seconds that override those of the flow.
         userdata: The session's `userdata`: plain data, or ``module:Name`` of a function that makes
@@ -130,6 +132,7 @@ class Script:
     name: str
     expect: tuple[Check, ...]
     is_: str = attrs.field(default="", metadata={"yaml": "is"})
+    host: Literal["livekit", "pipecat"] = "livekit"
     agent: str | None = None
     flow: str = "turn"
     timers: Mapping[str, float] = attrs.field(factory=dict)

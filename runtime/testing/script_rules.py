@@ -53,6 +53,7 @@ def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[F
     """Find all problems of a well-formed scenario."""
     if isinstance(flow, str):
         yield source.at(("flow",), flow, code="unknown-flow")
+    yield from _check_host(script, source)
     yield from _check_seconds(script, source)
     yield from _check_overlap(script, source)
     if not script.expect:
@@ -70,6 +71,24 @@ def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[F
         for name in script.timers:
             if name not in flow.settable:
                 yield _unknown(source.at_key, ("timers", name), "timer", name, flow.settable)
+
+
+_DEFAULTS: dict[str, Any] = {
+    "userdata": None, "session": {}, "turn_detection": "vad", "can_pause": True, "durations": {},
+}  # fmt: skip
+"""Keys that only a session of LiveKit has."""
+
+
+def _check_host(script: Script, source: Source) -> Iterator[Finding]:
+    if script.host == "livekit":
+        return
+    paths: list[Path] = [(n,) for n, plain in _DEFAULTS.items() if getattr(script, n) != plain]
+    paths += [("do", i, name) for i, step in enumerate(script.do)
+              for name in ("commit", "close") if getattr(step, name)]  # fmt: skip
+    paths += [("model", "on_update")] * bool(script.model.on_update)
+    for path in paths:
+        message = f"{path[-1]!r} is not played on {script.host}"
+        yield source.at_key(path, message, "remove it, or the host", code="host")
 
 
 def _check_seconds(script: Script, source: Source) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from turnfsm.runtime.testing.pipecat import (
     ToolRun,
     Voice,
     own_strategies,
+    play_script,
     said,
     shows,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "ToolRun",
     "Voice",
     "own_strategies",
+    "play_script",
     "said",
     "shows",
 ]

@@ -1,12 +1,13 @@
 """Scripted components that replace microphone, VAD, STT, LLM, TTS and audio output."""
 
 from turnfsm.runtime.testing.heard import Heard, TimelineEntry
+from turnfsm.runtime.testing.script_checks import Played
 
 from .duplex import ScriptedDuplex
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage
 from .outcome import Outcome, Speech, ToolRun
-from .player import Played, play_script
+from .player import play_script
 from .realtime import ScriptedRealtime
 from .requests import (
     REQUEST_FORMATS,

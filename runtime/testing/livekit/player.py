@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
-import attrs
-
-from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.errors import TurnfsmError, near
 from turnfsm.fsm.journal import Entry
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit.stock import AgentSession
-from turnfsm.runtime.testing.heard import Heard, TimelineEntry
-from turnfsm.runtime.testing.script import Answer, Check, Script, Step
-from turnfsm.runtime.testing.script_rules import head_of, moment_of
+from turnfsm.runtime.testing.named import load_named
+from turnfsm.runtime.testing.script import Answer, Script, Step
+from turnfsm.runtime.testing.script_checks import Observed, Played, judge
 
-from .named import load_named
 from .outcome import Outcome
 from .scripted_llm import Call, Reply, ScriptedLLM
 from .stage import Stage
@@ -30,40 +24,7 @@ from .voice import ScriptedTTS
 __all__ = ["Played", "play_script"]
 
 
-@attrs.frozen
-class Played:
-    """The result of a scenario.
-
-    Attributes:
-        script: The scenario.
-        outcome: What was observed.
-        entries: The journal's entries.
-        problems: The checks that failed, each with its place; empty if none did.
-    """
-
-    script: Script
-    outcome: Outcome
-    entries: tuple[Entry, ...]
-    problems: tuple[str, ...] = ()
-
-    def state_at(self, at: float) -> str:
-        """The state of the flow at a moment."""
-        state = self.entries[0].verdict.state if self.entries else ""
-        for entry in self.entries:
-            if isinstance(entry.verdict, Taken) and entry.t <= at:
-                state = entry.verdict.dest
-        return state
-
-    def timeline(self) -> str:
-        """The observations and the decisions of the flow, in order."""
-        turn = [
-            TimelineEntry(round(e.t, 6), "turn", line) for e in self.entries if (line := _line(e))
-        ]
-        events = sorted([*self.outcome.events, *turn], key=lambda event: event.at)
-        return "\n".join(map(str, events))
-
-
-def play_script(script: Script) -> Played:
+def play_script(script: Script) -> Played[Outcome]:
     """Play a scenario in virtual time, on its own loop.
 
     Args:
@@ -73,24 +34,31 @@ def play_script(script: Script) -> Played:
         The observations, and the failed checks.
 
     Raises:
-        TurnfsmError: The agent that the file names cannot be imported.
+        TurnfsmError: The agent that the file names cannot be imported, or the scenario is for a
+            Pipecat pipeline.
 
     Example:
         >>> from turnfsm.testing import load_script, play_script
         >>> play_script(load_script("hello.yaml")).problems
         ()
     """
+    if script.host != "livekit":
+        remedy = "play it with turnfsm.testing.pipecat.play_script"
+        raise TurnfsmError(f"{script.place('host')}: the host is {script.host}; {remedy}")
     stage = _stage(script)
     outcome = stage.run(script.length)
     assert isinstance(stage.session, TurnSession)
     entries = tuple(e for e in stage.session.turn.journal if isinstance(e, Entry))
-    played = Played(script, outcome, entries)
-    problems = []
-    for place, check in zip(script.places, script.expect, strict=True):
-        if problem := _CHECKS[head_of(check)](check, played):
-            problems.append(f"{place}: {problem}")
-    problems += [f"at {t:.2f} s an error is logged: {text}" for t, text in outcome.errors]
-    return attrs.evolve(played, problems=tuple(problems))
+    observed = Observed(
+        script,
+        entries,
+        tuple(outcome.heard),
+        tuple((run.name, run.start) for run in outcome.tools),
+        outcome.context,
+        tuple(outcome.events),
+    )
+    errors = [f"at {t:.2f} s an error is logged: {text}" for t, text in outcome.errors]
+    return judge(observed, outcome, errors)
 
 
 def _stage(script: Script) -> Stage:
@@ -168,105 +136,3 @@ async def _do(step: Step, stage: Stage) -> None:
 
 def _named(script: Script, key: str, name: str) -> Any:
     return load_named(name, script.file.parent, f"{script.place(key)}: {key}")
-
-
-def _line(entry: Entry) -> str:
-    verdict = entry.verdict
-    if isinstance(verdict, Refused):
-        return f"refused {entry.trigger} in {verdict.state}: {verdict.why}"
-    if verdict.entered or verdict.dest != verdict.state:
-        return f"{verdict.state} -> {verdict.dest} ({entry.trigger})"
-    return ""
-
-
-def _speaking(check: Check, played: Played) -> str:
-    words, since = check.speaking or "", moment_of(check, played.script)
-    start = _first_heard(words, played.outcome.heard_after(since))
-    if start is None:
-        return f"{words!r} is not heard after {since:.2f} s"
-    took = start - since
-    if check.within is not None and took > check.within + 1e-6:
-        at = f"at {start:.2f} s, {took:.2f} s after {since:.2f} s"
-        return f"{words!r} is heard {at}, not within {check.within:g} s"
-    return ""
-
-
-def _first_heard(words: str, spans: Sequence[Heard]) -> float | None:
-    """When the span of audio began that contains the start of these words; a pause may split
-    them."""
-    start = " ".join(h.text for h in spans).find(words)
-    if start < 0:
-        return None
-    ends = accumulate(len(h.text) + 1 for h in spans)
-    return next(h.start for h, end in zip(spans, ends, strict=True) if start < end)
-
-
-def _refused(check: Check, played: Played) -> str:
-    return _decided(check, played, check.refused or "", Refused, "refused")
-
-
-def _taken(check: Check, played: Played) -> str:
-    return _decided(check, played, check.taken or "", Taken, "taken")
-
-
-def _decided(check: Check, played: Played, trigger: str, kind: type, word: str) -> str:
-    posted = [e for e in played.entries if e.trigger == trigger]
-    matching = [e for e in posted if isinstance(e.verdict, kind)]
-    where = f" while {check.while_}" if check.while_ else ""
-    if any(check.while_ in (None, e.verdict.state) for e in matching):
-        return ""
-    return f"{trigger} is not {word}{where}; it {_seen(posted)}"
-
-
-def _seen(entries: list[Entry]) -> str:
-    if not entries:
-        return "was never posted"
-    return "was " + ", ".join(
-        f"{'taken' if e.verdict else 'refused'} in {e.verdict.state} at {e.t:.2f} s"
-        for e in entries[:4]
-    )
-
-
-def _never(check: Check, played: Played) -> str:
-    for entry in played.entries:
-        verdict = entry.verdict
-        if not isinstance(verdict, Taken):
-            continue
-        if verdict.entered and verdict.dest == check.never:
-            return f"{check.never} is entered at {entry.t:.2f} s by {entry.trigger}"
-        if entry.trigger == check.never:
-            return f"{check.never} is taken at {entry.t:.2f} s in {verdict.state}"
-    return ""
-
-
-def _tool(check: Check, played: Played) -> str:
-    runs = [f"{run.start:.2f} s" for run in played.outcome.tools if run.name == check.tool]
-    if len(runs) == check.times or (runs and check.times is None):
-        return ""
-    expected = "" if check.times is None else f", not {check.times} time(s)"
-    return f"the tool {check.tool} runs {len(runs)} time(s): {', '.join(runs) or 'never'}{expected}"
-
-
-def _state(check: Check, played: Played) -> str:
-    state = played.state_at(check.at or 0.0)
-    return (
-        "" if state == check.state else f"at {check.at:g} s the turn is {state}, not {check.state}"
-    )
-
-
-def _history(check: Check, played: Played) -> str:
-    words = check.history or ""
-    if any(words in line for line in played.outcome.context):
-        return ""
-    return f"{words!r} is not in the conversation: {' | '.join(played.outcome.context)}"
-
-
-_CHECKS: dict[str, Callable[[Check, Played], str]] = {
-    "speaking": _speaking,
-    "refused": _refused,
-    "taken": _taken,
-    "never": _never,
-    "tool": _tool,
-    "state": _state,
-    "history": _history,
-}

@@ -13,6 +13,7 @@ from .parts import (
     said,
     shows,
 )
+from .player import play_script
 from .stage import Script, Stage, Tool, own_strategies
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ToolRun",
     "Voice",
     "own_strategies",
+    "play_script",
     "said",
     "shows",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import attrs
@@ -45,6 +46,9 @@ HANGS = 300.0
 """Virtual seconds after which a hanging pipeline is aborted."""
 
 
+Handler = Callable[[Any], Awaitable[None]]
+
+
 @attrs.frozen
 class Tool:
     """A tool.
@@ -56,6 +60,7 @@ class Tool:
         mark: A decorator of the handler.
         commits: It calls `commit_point` before its side effect, if it is governed.
         effect_at: Seconds until its side effect; None: at its end.
+        run: Your handler, which is called instead of all this.
     """
 
     seconds: float
@@ -64,8 +69,10 @@ class Tool:
     mark: Callable[[Any], Any] = lambda handler: handler
     commits: bool = False
     effect_at: float | None = None
+    run: Handler | None = None
 
 
+Tools = Mapping[str, Tool | Handler]
 Script = Callable[["Stage"], Awaitable[None]]
 
 
@@ -82,7 +89,8 @@ class Stage:
 
     Args:
         model: The model's answer to a list of messages.
-        tools: The tools, by name.
+        tools: The tools, by name: scripted, or your handlers; or a function of the governor that
+            makes them.
         script: The actions of the user and the application.
         governor: Makes the governor; None: Pipecat alone.
         strategies: Makes the application's strategies.
@@ -103,7 +111,7 @@ class Stage:
     def __init__(
         self,
         model: Model,
-        tools: Mapping[str, Tool] | None = None,
+        tools: Tools | Callable[[TurnGovernor | None], Tools] | None = None,
         *,
         script: Script | None = None,
         governor: Callable[..., TurnGovernor] | None = TurnGovernor,
@@ -118,7 +126,7 @@ class Stage:
         other_params: bool = False,
         **options: Any,
     ) -> None:
-        self.script, self._tools = script, tools or {}
+        self.script = script
         self.reports: list[object] = []
         self.words: list[str] = []
         self.errors: list[str] = []
@@ -136,6 +144,8 @@ class Stage:
         self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
         with VirtualClock().patched():  # real time until the conversation begins does not count
             self.governor = governor(on_report=self.reports.append, **options) if governor else None
+        made = tools(self.governor) if callable(tools) else tools or {}
+        self._tools = {n: t if isinstance(t, Tool) else Tool(0.0, run=t) for n, t in made.items()}
         if self.governor is not None:
             self.governor.turn.observe(lambda seq, verdict: self._note_state())
 
@@ -265,6 +275,10 @@ class Stage:
             self.tools.append(call)
             self.note("tool", f"{name} begins")
             try:
+                if tool.run is not None:
+                    await tool.run(params)
+                    call.effect = self.now
+                    return
                 await asyncio.sleep(before)
                 if tool.commits and self.governor is not None:
                     await self.governor.commit_point(params)
@@ -282,4 +296,4 @@ class Stage:
                 raise tool.result
             await params.result_callback(tool.result)
 
-        return handler
+        return handler if tool.run is None else wraps(tool.run)(handler)
