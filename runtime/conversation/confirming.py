@@ -38,7 +38,7 @@ class Confirming:
         self._asked_call: ToolCall | None = None
         self._question: Speech | None = None
         self._early: Literal["voice", "transcript"] | None = None
-        self._begun = self._stale = False
+        self._stale = False
 
     @property
     def awaited(self) -> ToolCall | None:
@@ -81,7 +81,6 @@ class Confirming:
     def floor_taken(self, speech: Speech) -> None:
         """A step of this speech has the floor."""
         self._stale |= self._question_over and speech is not self._question
-        self._begun |= speech is self._question
 
     def voice_started(self) -> None:
         """The user begins to speak."""
@@ -157,9 +156,10 @@ class Confirming:
     @property
     def _question_over(self) -> bool:
         question = self._question
-        if question is None or not (self.question_asked() and self._begun):
+        if question is None or not self.question_asked():
             return False
-        return not (question.interrupted or self._core.floor.holds(question))
+        waits = self._core.speeches.of(question).queued or self._core.floor.holds(question)
+        return not (question.interrupted or waits)
 
     def _close_question(self, call: ToolCall) -> None:
         if call is self._asked_call:
