@@ -155,10 +155,13 @@ def _hang_ups(played: Played) -> Iterator[str]:
     script, at = played.script, played.script.hung_up
     if at is None or any(note == "hangs up" for _, note in played.outcome.notes):
         return
+    heard = [h for h in played.outcome.heard if h.start < at - 0.1]
+    last = REPROMPTS[len(script.keys.silence) - 1].split()[-1]
+    goodbye = max(h.end for h in heard if h.text.endswith(last))
+    said = [*_user_speaks(played), *((line, line) for line in typed(script))]
+    spoke = any(start < at - 0.1 and end > goodbye + 0.05 for start, end in said)
     since = at - times(script.keys.pace, 1.0)
-    said = [(h.start, h.end) for h in played.outcome.heard]
-    said += [*_user_speaks(played), *((line, line) for line in typed(script))]
-    if any(start < at - 0.1 and end > since + 0.05 for start, end in said):
+    if spoke or any(h.end > since + 0.05 for h in heard):
         yield f"at {at:.2f} s the agent hangs up on a user who is not silent"
 
 

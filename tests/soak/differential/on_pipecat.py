@@ -28,7 +28,7 @@ from .facts import Finding
 from .hard import hard_findings
 from .keys import POLICIES
 from .model import Model
-from .play import APPLICATION_MOVE, Played, hung_up
+from .play import APPLICATION_MOVE, Played, hung_up, prolonged
 from .script import SWITCHES, Script
 from .silence import silent_findings
 from .tools import Run
@@ -77,7 +77,13 @@ def findings(played: Played) -> tuple[Finding, ...]:
 
 
 def play(script: Script, *, governed: bool = True) -> Played:
-    """Play it, with a governor or on Pipecat alone."""
+    """Play it, with a governor or on Pipecat alone, until the agent has said all that it has to
+    say."""
+    played = _play(script, governed)
+    return played if (longer := prolonged(played)) is None else play(longer, governed=governed)
+
+
+def _play(script: Script, governed: bool) -> Played:
     stage = _Stage(script, governed)
     loop = partial(PermutedLoop, seed=script.schedule) if script.schedule else VirtualLoop
     try:

@@ -27,7 +27,7 @@ from .model import Model, Said
 from .script import Move, Script
 from .tools import Clerk, Run, Tools
 
-__all__ = ["APPLICATION_MOVE", "BUTTON", "Played", "hung_up", "play"]
+__all__ = ["APPLICATION_MOVE", "BUTTON", "Played", "hung_up", "play", "prolonged"]
 
 APPLICATION_MOVE = 10
 """The instructions of a move have its number and this; those of a tool the number of its job."""
@@ -101,10 +101,16 @@ LONGEST_TAIL = 90.0
 def play(script: Script, session_class: Any) -> Played:
     """Play it, until the agent has said all that it has to say."""
     played = _play(script, session_class)
+    return played if (longer := prolonged(played)) is None else play(longer, session_class)
+
+
+def prolonged(played: Played) -> Script | None:
+    """The script with a longer tail, if the agent still speaks at its end."""
+    script = played.script
     speaks = any(heard.end > script.seconds - 0.5 for heard in played.outcome.heard)
     if not speaks or script.closes_at is not None or 2 * script.tail > LONGEST_TAIL:
-        return played
-    return play(attrs.evolve(script, tail=2 * script.tail), session_class)
+        return None
+    return attrs.evolve(script, tail=2 * script.tail)
 
 
 def _play(script: Script, session_class: Any) -> Played:
@@ -143,13 +149,15 @@ def _play(script: Script, session_class: Any) -> Played:
 
 
 def hung_up(script: Script, outcome: Outcome) -> float | None:
-    """When a tool or the flow has hung up."""
+    """When a tool or the flow has hung up: the flow a while after the goodbye, or after what the
+    application has said since."""
     by_tool = [at for at, note in outcome.notes if note == "hangs up"]
     closes = [e.at for e in outcome.events if e.what.startswith("close: ")]
     if script.keys.hang_up and closes and closes[0] < script.end - 0.01:
         last = REPROMPTS[len(script.keys.silence) - 1].split()[-1]
-        said = [h.end for h in outcome.heard if h.text.endswith(last) and h.end < closes[0]]
-        by_tool += [min(said[-1] + times(script.keys.pace, 1.0), closes[0]) for _ in said[-1:]]
+        said = [h for h in outcome.heard if h.end < closes[0]]
+        if any(h.text.endswith(last) for h in said):
+            by_tool.append(min(said[-1].end + times(script.keys.pace, 1.0), closes[0]))
     return min(by_tool, default=None)
 
 
