@@ -192,8 +192,8 @@ class Source:
     def inherited(self, path: Path) -> bool:
         """Whether a key is inherited unchanged from the flow that the file extends."""
         path = self.path(path)
-        if path not in self._keys and path and isinstance(path[-1], int):
-            path = path[:-1]  # the single item of a list that is written without brackets
+        while path and not {path, _written(path)} & self._keys.keys():
+            path = path[:-1]  # not written itself: a default, or an item without brackets
         return path in self._inherited or _written(path) in self._inherited
 
     def _nearest(self, path: Path, marks: Mapping[Path, Location]) -> Location:

@@ -100,6 +100,9 @@ class Merge:
             self.removed["facts", path[2]] = where
         if _is_transition(path):
             self._record_removed_to(gone, where)
+        if isinstance(gone.value, dict) and len(path) < (3 if path[0] == "facts" else 2):
+            for name, part in gone.value.items():
+                self._take(part, where, (*path, name))
 
     def _record_removed_to(self, transitions: Node, where: Location) -> None:
         nodes = transitions.value if isinstance(transitions.value, list) else [transitions]

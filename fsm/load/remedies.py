@@ -80,19 +80,29 @@ def as_value(text: str) -> str:
     return shown[1:-1] if re.fullmatch(r"\w[^,:{}\[\]#\\\"]*", shown[1:-1]) else shown
 
 
+_PLAIN = {
+    "a mapping": "write 'name: value' lines below the key",
+    "a text or a list of texts": "write one text, or [TEXT, TEXT]",
+    "a whole number": "write it as digits, such as 2",
+    "true or false": "write true or false",
+    **dict.fromkeys(("a filler", "a filler or a list of fillers"), "write {say: TEXT}"),
+    **dict.fromkeys(("a reprompt", "a reprompt or a list of reprompts"), "write {say: TEXT}"),
+}
+"""What to write if nothing is known about what was meant."""
+
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
 
 
 def mismatch_remedy(expected: str, value: Any) -> str:
     """What to write instead of a value of the wrong kind; empty if that is unknown."""
     if isinstance(value, str):
-        return _for_text(expected, value)
+        return _for_text(expected, value) or _PLAIN.get(expected, "")
     if expected == "text" and isinstance(value, (bool, int, float)):
         shown = str(value).lower() if isinstance(value, bool) else value
         return f"write it in quotes: {quoted(shown)}"
     if "transition" in expected:
         return "write '{}' if it is taken and nothing follows"
-    return _for_collection(expected, value)
+    return _for_collection(expected, value) or _PLAIN.get(expected, "")
 
 
 def _for_text(expected: str, value: str) -> str:
@@ -108,8 +118,6 @@ def _for_text(expected: str, value: str) -> str:
         return f"write {{after: {1.5 if 'filler' in expected else 8}, say: {as_value(value)}}}"
     if "transition" in expected:
         return f"write {{dest: {value}}}" if value.isidentifier() else "write {dest: STATE}"
-    if expected == "a mapping":
-        return "write 'name: value' lines below the key"
     return "begin each item with '- '" if expected == "a list" else ""
 
 

@@ -74,7 +74,9 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
     for section, (state, _) in _SECTIONS.items():
         *_, name = path = tuple(section.split("."))
         if (given := attrgetter(section)(file)) and state not in file.states:
-            yield problem(source, path, "unknown-state.of_section", section=name, state=state)
+            removed = source.still_used("states", "state", state, path)
+            named = {"section": name, "state": state}
+            yield removed or problem(source, path, "unknown-state.of_section", **named)
         for index, part in enumerate(given if isinstance(given, tuple) else (given,)):
             place = Parts(file, source).place(name, index)
             yield from _check_seconds(part, place if isinstance(given, tuple) else path, source)

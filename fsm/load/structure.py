@@ -159,7 +159,7 @@ class _Reader:
         meant = closest(value, values) if isinstance(value, str) else None
         if not meant and isinstance(value, str) and value_meant(value) in values:
             meant = value_meant(value)
-        remedy = f"did you mean {meant!r}?" if meant else ""
+        remedy = f"did you mean {meant!r}?" if meant else "write one of them"
         if len(values) == 1:
             remedy = f"write {values[0]!r}"
         elif not meant and values == get_args(Policy):

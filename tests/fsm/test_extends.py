@@ -206,3 +206,11 @@ def test_one_key_of_a_section_may_be_changed(change: str) -> None:
     lines = tree_of(change)
     assert validator.is_valid({"flow": "x", "extends": "sections.yaml"} | lines)
     assert not validator.is_valid({"flow": "x", "extends": "turn"} | lines)
+
+
+def test_a_section_of_the_base_needs_a_state_that_is_removed() -> None:
+    """The finding is at the line that removes it, not in the base."""
+    text = "flow: x\nextends: sections.yaml\nstates: {tool_running: null}\n"
+    findings = parse_flow(text, "case.yaml")[1]
+    assert {(f.file, f.line, f.code) for f in findings} == {("case.yaml", 3, "removed")}
+    assert any("sections.yaml:3:1 uses it" in f.message for f in findings)
