@@ -143,9 +143,6 @@ def _check_sound(sound: Sound, source: Source, path: Path) -> Iterator[Finding]:
         yield source.at(
             path, "a sound is either 'says' or 'noise'", "write one of them", code="sound"
         )
-    if sound.says is not None and not sound.says.strip():
-        remedy = "write the words, or 'noise: SECONDS'"
-        yield source.at((*path, "says"), "the user says nothing", remedy, code="sound")
     if sound.noise is not None and sound.lasts is not None:
         yield source.at_key(
             (*path, "lasts"), "'lasts' belongs to 'says'", "remove it", code="sound"

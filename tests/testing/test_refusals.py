@@ -93,7 +93,7 @@ EXPECT = "expect:\n  - {speaking: I see., within: 2.0, after: hello}\n"
         ("within: 2.0", "within: 0", "error: 'within' is 0"),
         ("says: hello there", "noise: -2", "error: 'noise' is -2"),
         ("says: hello there", "says: ''", "3:21: error: expected text, got text ''"),
-        ("says: hello there", "says: ' '", "error: the user says nothing"),
+        ("says: hello there", "says: ' '", "3:21: error: expected text, got text ' '"),
         ("hello there}", "hello there, stt_delay: -1}", "error: 'stt_delay' is -1"),
         ("hello there}", "hello there}\n  - {at: 1.2, noise: 1}", "4:5: error: two sounds"),
         ("name: a guest", "name: a guest\nseconds: 0.5", "after the end of the scenario, 0.5 s"),
