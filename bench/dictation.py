@@ -2,8 +2,8 @@
 
     python -m bench.dictation                  200 answers from a new seed
     python -m bench.dictation --seed 7 --count 400
-    python -m bench.dictation --session "TurnSession, expect" --count 10000
     python -m bench.dictation --docs           the same, into docs/dictation.md
+    python -m bench.dictation --session "TurnSession, expect" --count 10000
 
 Each answer is a conversation in virtual time. The STT gives interim transcripts, and revises some.
 """
