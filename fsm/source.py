@@ -152,7 +152,10 @@ class Source:
     def still_used(self, section: str, kind: str, name: str, path: Path) -> Finding | None:
         """The finding for an inherited part that uses a name which the file removes."""
         removed = self.removed.get((section, name))
-        if removed is None or not self.inherited(path):
+        user = self.path(path)
+        while user and not {user, _written(user)} & self._keys.keys():
+            user = user[:-1]  # a default of what is written there
+        if removed is None or not self.inherited(user):
             return None
         message = f"{kind} {quoted(name)} is removed, yet {self.place(path)} uses it"
         remedy = "replace or remove what uses it, too"
@@ -192,8 +195,8 @@ class Source:
     def inherited(self, path: Path) -> bool:
         """Whether a key is inherited unchanged from the flow that the file extends."""
         path = self.path(path)
-        while path and not {path, _written(path)} & self._keys.keys():
-            path = path[:-1]  # not written itself: a default, or an item without brackets
+        if path not in self._keys and path and isinstance(path[-1], int):
+            path = path[:-1]  # the single item of a list that is written without brackets
         return path in self._inherited or _written(path) in self._inherited
 
     def _nearest(self, path: Path, marks: Mapping[Path, Location]) -> Location:
