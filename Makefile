@@ -50,8 +50,9 @@ help:
 test: .venv/.test .venv/.browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
+# A few tests take most of the time, so they are shared out one by one, not file by file.
 exhaustive: .venv/.test .venv/.browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'exhaustive or hypothesis' --hypothesis-profile exhaustive $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'exhaustive or hypothesis' --hypothesis-profile exhaustive $(ARGS)
 
 oldest next: .venv/.test
 	$(BIN)/turnfsm livekit $(if $(filter next,$@),$(NEXT),$(OLDEST)) -- \
