@@ -110,7 +110,10 @@ class _Names:
             path: Path = ("phrases", fact)
             if fact not in (host_facts := self.flow.host_facts):
                 hint = near(fact, host_facts) if closest(fact, host_facts) else _NO_HOST_FACT
-                yield problem(self.source, path, "unknown-fact.of_phrases", name=fact, near=hint)
+                named = {"name": fact, "near": hint}
+                yield self.source.still_used("facts", "fact", fact, path) or problem(
+                    self.source, path, "unknown-fact.of_phrases", **named
+                )
             for index, name in enumerate(phrases.lists):
                 if name not in (known := shipped_phrases()):
                     place, named = (
