@@ -60,7 +60,7 @@ PLUGINS.append("-pno:cacheprovider")
 @pytest.mark.exhaustive
 def test_examples_run_as_documented() -> None:
     """The command of the page plays the tests and the scenarios, all of them."""
-    (console,) = blocks("console")
+    console = blocks("console")[0]
     assert console.startswith("$ pytest ")
     words = console.removeprefix("$ pytest ").split()
     command = [sys.executable, "-m", "pytest", *PLUGINS, *words, "-o", "addopts="]
