@@ -29,4 +29,4 @@ def test_fresh_conversations_are_right_with_a_governor_and_not_without() -> None
         governed += [f"{script.name}: {finding}" for finding in found]
         alone += on_pipecat.findings(on_pipecat.play(script, governed=False))
     assert not governed, "\n".join(governed)
-    assert {finding.kind for finding in alone} >= {"twice", "undone"}
+    assert alone, "the same measures find nothing in Pipecat, which is wrong in a quarter of them"
