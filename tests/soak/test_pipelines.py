@@ -1,6 +1,5 @@
 """Random conversations in a pipeline of Pipecat, by the measures of those on `TurnSession`."""
 
-import secrets
 import warnings
 
 import pytest
@@ -20,10 +19,9 @@ def test_a_random_conversation_on_pipecat_breaks_no_hard_measure(seed: int) -> N
 
 
 @pytest.mark.exhaustive
-def test_fresh_conversations_are_right_with_a_governor_and_not_without() -> None:
-    first = secrets.randbelow(2**32)
+def test_sixty_more_are_right_with_a_governor_and_not_without() -> None:
     alone, governed = [], []
-    for seed in range(first, first + 60):
+    for seed in range(7, 67):
         script = on_pipecat.draw_for_pipecat(seed, seed * (seed % 2))
         found = on_pipecat.findings(on_pipecat.play(script))
         governed += [f"{script.name}: {finding}" for finding in found]
