@@ -108,7 +108,7 @@ class Confirming:
         call, agent = self.awaited, self._core.agent
         if call is None or call.confirm is None or agent is None:
             return
-        self._asked_call, self._begun, self._stale = call, False, False
+        self._asked_call, self._stale = call, False
         self._early = "transcript" if self._said() else None
         if missing := call.confirm.lacks(call.arguments):
             reason = f"the question to the user needs {', '.join(missing)}; make the call with it"
