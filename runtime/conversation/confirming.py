@@ -29,11 +29,11 @@ class Confirming:
     and host facts about questions are methods of this class.
 
     Args:
-        said: Returns what the user has said that is no turn yet.
+        turn_begun: Whether a transcript has come of a turn that is not decided yet.
     """
 
-    def __init__(self, core: Core, said: Callable[[], str]) -> None:
-        self._core, self._said = core, said
+    def __init__(self, core: Core, turn_begun: Callable[[], bool]) -> None:
+        self._core, self._turn_begun = core, turn_begun
         self._times: Counter[str] = Counter()
         self._asked_call: ToolCall | None = None
         self._question: Speech | None = None
@@ -109,7 +109,7 @@ class Confirming:
         if call is None or call.confirm is None or agent is None:
             return
         self._asked_call, self._stale = call, False
-        self._early = "transcript" if self._said() else None
+        self._early = "transcript" if self._turn_begun() else None
         if missing := call.confirm.lacks(call.arguments):
             reason = f"the question to the user needs {', '.join(missing)}; make the call with it"
             self._core.tools.refuse(call, "not_asked", reason)
