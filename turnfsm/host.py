@@ -7,15 +7,12 @@ file.
 
 Example::
 
-    from turnfsm import load_flow
-    from turnfsm.host import Host, Settings, govern
+    from turnfsm.host import Host
 
     class Chat(Host):  # with `say` and `add_user_message`
         def __init__(self):
             super().__init__()
-            flow = load_flow("turn")
-            self.settings = Settings(flow.timers)
-            self.conductor = govern(self, flow)
+            self.govern("turn")
 
     chat = Chat()
     chat.start()

@@ -12,25 +12,9 @@ from typing import Any
 
 import attrs
 
-from turnfsm import Flow
-from turnfsm.host import (
-    FINAL,
-    Host,
-    Item,
-    OpenCall,
-    Part,
-    PausableOutput,
-    Reply,
-    Result,
-    Settings,
-    Step,
-    govern,
-    request,
-)
+from turnfsm import Flow, host
 
 __all__ = ["Answer", "Call", "Chat", "Message"]
-
-RUNS = "it still runs"
 
 
 @attrs.frozen
@@ -61,7 +45,7 @@ Model = Callable[[Sequence[Message]], Awaitable[Answer]]
 Tool = Callable[..., Coroutine[Any, Any, str]]
 
 
-class Chat(Host):
+class Chat(host.Host):
     """A chat.
 
     Args:
@@ -73,7 +57,7 @@ class Chat(Host):
         pace: Seconds that a word takes to be read.
     """
 
-    output: PausableOutput
+    output: host.PausableOutput
 
     def __init__(
         self,
@@ -89,10 +73,9 @@ class Chat(Host):
         super().__init__()
         self._reader, self._writer, self._pace = reader, writer, pace
         self._model, self._tools = model, tools
-        self._items: list[Item] = []
-        self.output = PausableOutput()
-        self.settings = Settings({**flow.timers, **(timers or {})})
-        self.conductor = govern(self, flow, timers=timers)
+        self._items: list[host.Item] = []
+        self.output = host.PausableOutput()
+        self.govern(flow, timers=timers)
 
     async def run(self) -> None:
         """Talk until the user closes the stream."""
@@ -115,7 +98,7 @@ class Chat(Host):
 
     # -- a step of a reply
 
-    async def say(self, reply: Reply, step: Step) -> None:
+    async def say(self, reply: host.Reply, step: host.Step) -> None:
         text = reply.text if reply.text is not None else await self._answer(reply)
         shown: list[str] = []
         try:
@@ -133,8 +116,10 @@ class Chat(Host):
             if shown:
                 self._add("said", Message("agent", " ".join(shown)))
 
-    async def _answer(self, reply: Reply) -> str:
-        answer = await self._model(self._messages(reply))
+    async def _answer(self, reply: host.Reply) -> str:
+        system, running = partial(Message, "system"), partial(Message, "tool", "it still runs")
+        asked = host.request(self.conductor, reply, self._items, system, running=running)
+        answer = await self._model(asked)
         self.conductor.requests.tokens_received()
         self.conductor.requests.calls_received(reply, len(answer.calls))
         for call in answer.calls:
@@ -143,28 +128,19 @@ class Chat(Host):
             await self.calls.make(id, call.tool, call.arguments, reply, self._tools[call.tool])
         return answer.text
 
-    def _messages(self, reply: Reply) -> list[Message]:
-        """What the model is asked with. A call that still runs has a result that says so."""
-        ended = {item.call for item in self._items if item.part == "result"}
-        runs = [
-            Item(f"{made.id}_runs", "result", Message("tool", RUNS), made.call, placeholder=True)
-            for made in self._items
-            if made.part == "call" and made.call not in ended
-        ]
-        given = [*self._items, *runs]
-        return request(self.conductor, reply, given, partial(Message, "system"))
-
     # -- tools
 
-    async def add_result(self, call: OpenCall) -> None:
+    async def add_result(self, call: host.OpenCall) -> None:
         self._add("result", Message("tool", call.result), call.result_id)
         self.calls.result_added(call)
 
     def add_cancelled_output(self, call: str, text: str) -> None:
-        self._add("result", Message("tool", text), call + FINAL)
-        self.conductor.tools.late_result(Result(call))
+        self._add("result", Message("tool", text), call + host.FINAL)
+        self.conductor.tools.late_result(host.Result(call))
 
-    def _add(self, part: Part, message: Message, call: str = "") -> str:
-        item = Item(f"{part}_{len(self._items)}", part, message, call, at=float(len(self._items)))
+    def _add(self, part: host.Part, message: Message, call: str = "") -> str:
+        item = host.Item(
+            f"{part}_{len(self._items)}", part, message, call, at=float(len(self._items))
+        )
         self._items.append(item)
         return item.id

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import Closed, ReplyText
 from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.floor import Step
+from turnfsm.runtime.conversation.governing import govern
 from turnfsm.runtime.conversation.ports import (
     Agent,
     Output,
@@ -23,6 +26,8 @@ from turnfsm.runtime.conversation.ports import (
     Speech,
     UserTurn,
 )
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.proof import Proof
 
 from .calls import Calls, OpenCall
 from .reply import Reply
@@ -41,8 +46,8 @@ class Host:
     Your own host implements the methods that raise `NotImplementedError`.
 
     Attributes:
-        settings: The current settings. Set them first.
-        conductor: The result of `govern` for this host.
+        settings: The current settings.
+        conductor: Takes the reports; `govern` makes it.
         output: The audio output; None if steps are text.
         agent_state: ``listening``, ``thinking`` or ``speaking``.
         closing: The session is closing or closed.
@@ -67,6 +72,25 @@ class Host:
         self._replies: list[Reply] = []
         self._count = 0
         self._heard = ""  # the latest step that was heard
+
+    def govern(
+        self,
+        flow: Flow | str | Path = "turn",
+        *,
+        timers: Mapping[str, float] | None = None,
+        actions: object | None = None,
+        sinks: Iterable[Sink] = (),
+        proof: Proof = "require",
+    ) -> None:
+        """Put a flow in charge of this host. Call it first; it sets `settings` and `conductor`.
+
+        The arguments and errors are those of `turnfsm.host.govern`.
+        """
+        loaded = flow if isinstance(flow, Flow) else load_flow(flow)
+        self.settings = Settings({**loaded.timers, **(timers or {})})
+        self.conductor = govern(
+            self, loaded, timers=timers, actions=actions, sinks=sinks, proof=proof
+        )
 
     def start(self) -> None:
         """The session starts."""

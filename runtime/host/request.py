@@ -23,6 +23,7 @@ def request(
     message: Callable[[str], Any],
     *,
     came: Sequence[Item] = (),
+    running: Callable[[], Any] | None = None,
 ) -> list[Any]:
     """Make a request for the step of a reply that has the floor, and report it.
 
@@ -30,10 +31,13 @@ def request(
         given: The items of the conversation, in order.
         message: Makes a message from the reply's instructions, or a hint about results to mention.
         came: The items of the conversation that are missing in `given`.
+        running: Makes the message that stands for the result of a call that still runs.
 
     Returns:
         The messages for the model: the `of` of each item, the instructions and the hint.
     """
+    if running is not None:
+        given = [*given, *_placeholders(given, running)]
     if reply.instructions is not None:
         own, place = message(reply.instructions), float(len(given))
         given = [*given, Item("instructions", "instruction", own, added=True, at=place)]
@@ -60,6 +64,14 @@ def request(
     if (text := conductor.host.hint(wanted.deliver, wanted.elsewhere)) is not None:
         messages.insert(wanted.hint_at, message(text))
     return messages
+
+
+def _placeholders(given: Sequence[Item], message: Callable[[], Any]) -> list[Item]:
+    ended = {item.call for item in given if item.part == "result"}
+    calls = [item for item in given if item.part == "call" and item.call not in ended]
+    return [
+        Item(f"{call.id}_runs", "result", message(), call.call, placeholder=True) for call in calls
+    ]
 
 
 def _marked(items: Sequence[Item], due: Mapping[str, str]) -> list[Item]:

@@ -116,3 +116,8 @@ def _play(talk: conformance.Talk) -> conformance.Played:
     from livekit_host import on_livekit
 
     return on_livekit(talk)
+
+
+def test_the_example_host_is_read_in_one_sitting() -> None:
+    chat = ROOT / "examples" / "text_host" / "chat.py"
+    assert len(chat.read_text(encoding="utf-8").splitlines()) <= 150
