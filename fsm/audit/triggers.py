@@ -158,7 +158,7 @@ class TurnTriggers:
         since = None if self._answered else self._words
         if since is not None and event.text("source") != "say" and event.t - since < AT_ONCE:
             self._speculative.append(speech)
-            self._ask("preemptive_generation", "the model was asked before the turn was committed")
+            self._ask("preemptive_generation", "the model was called before the turn was committed")
             return
         if since is not None and event.text("source") != "say":
             self._commit()

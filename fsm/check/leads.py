@@ -142,7 +142,7 @@ def _ends_or_is_reported(model: StateSpace, wait: Wait) -> Iterator[Wait]:
     if REPORT not in model.flow.actions:
         yield wait
         return
-    goal, promise = wait.goal, f"{wait.promise}, or what is waited for is reported"
+    goal, promise = wait.goal, f"{wait.promise}, or that the wait is reported"
     ends: Goal = lambda state, actions: goal(state, actions) or REPORT in actions  # noqa: E731
     # A limit of the session ends one wait, and another wait begins.
     limits = [timer for timer, seconds in model.flow.timers.items() if seconds == NEVER]

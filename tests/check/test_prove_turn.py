@@ -190,7 +190,7 @@ def test_limits_end_the_waits_that_nobody_reports() -> None:
         ("thinking", "{dest: thinking, actions: report_wait}"),
         ("listening", "{actions: report_wait}"),
     ],
-    ids=["leaves", "nothing is waited for"],
+    ids=["leaves", "the flow waits for nothing"],
 )
 def test_a_report_is_true_and_leaves_no_state(state: str, row: str) -> None:
     """A timer that starts the others again would hide a limit."""

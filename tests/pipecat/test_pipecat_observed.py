@@ -70,7 +70,7 @@ def test_an_observed_pipeline_does_what_it_does_alone(id: str) -> None:
         ("N4", "the call of look_up was cancelled", "barge_in refused in tool_running"),
         ("T1", "the call of look_up was cancelled", "barge_in refused in tool_running"),
         ("C1", "the model was asked without the results", "request_with_results"),
-        ("D4", "the model was asked before the turn", "preemptive_generation refused"),
+        ("D4", "the model was called before the turn", "preemptive_generation refused"),
     ],
 )
 def test_the_journal_says_what_the_flow_decides_otherwise(id: str, did: str, decided: str) -> None:
