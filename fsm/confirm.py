@@ -77,18 +77,18 @@ class Confirm:
         factory=dict,
     )
     yes: Names = doc(
-        "Phrases that are a yes, instead of those of the list 'yes'. Others of that list and of "
-        "the lists 'acknowledgement' and 'hesitation' may stand beside them, and nothing else.",
+        "Phrases that are a yes, instead of those of the list 'yes'. Only phrases of that list "
+        "and of the lists 'acknowledgement' and 'hesitation' may come before or after them.",
         default=(),
     )
     otherwise: Texts = doc(
         "What the agent says if the user has not answered in time (the timer confirm_wait). "
-        "Without this key the model says it.",
+        "Without this key the model replies instead.",
         default=Texts(()),
     )
     later: bool = doc(
-        "An agent that the session gets later has the tool. Without this key a name that no tool "
-        "has, and that resembles the name of one, is an error when the session starts.",
+        "A later agent of the session has the tool. Without this key, a name that no tool has but "
+        "that resembles a tool's name is an error when the session starts.",
         default=False,
     )
 

@@ -26,8 +26,9 @@ class Correction:
     """
 
     same: Names = doc(
-        "Arguments that must be the same in both calls: what they are about. Another argument "
-        "must differ. Without this key any other arguments correct an earlier call.",
+        "Arguments that must be equal in both calls, because they identify what a call is about. "
+        "Another argument must differ. Without this key any newer call with different arguments "
+        "corrects an earlier one.",
         default=(),
     )
 

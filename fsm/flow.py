@@ -116,7 +116,8 @@ class Row:
 @described
 @attrs.frozen
 class Migrates:
-    """What was renamed since earlier versions of the flow, whose sessions a store may still have.
+    """What was renamed since earlier versions of the flow. A store may still have sessions of those
+    versions.
 
     Example:
         >>> from turnfsm import parse_flow
@@ -131,15 +132,15 @@ class Migrates:
         default=(),
     )
     tools: Mapping[str, str] = doc(
-        "Earlier name of a tool to its present one. Calls that an earlier worker has made are "
-        "calls of the present tool.",
+        "Maps the earlier name of a tool to its present name. Calls that an earlier worker made "
+        "under the earlier name count as calls of the present tool.",
         factory=dict,
     )
 
 
 @attrs.frozen(kw_only=True)
 class Declarations:
-    """What a flow is and what its file says are the same."""
+    """The sections that a loaded flow and its file have in common."""
 
     kind: Literal["turn", "session", "other"] = doc(
         "turn: a flow for TurnSession. It must have the properties of a turn, and the states and "
@@ -155,15 +156,15 @@ class Declarations:
     turn_detection: TurnDetection | None = doc(
         "The turn detection that the flow needs. manual: the application commits turns, as with a "
         "button. realtime_llm: a realtime model detects them. A session with another one does not "
-        "start. Without this key the flow works with all.",
+        "start. Without this key the flow works with any.",
         default=None,
     )
     scopes: Mapping[str, Scope] = doc(
         "Spans of the conversation that facts and triggers belong to.", factory=dict
     )
     lasting: Names = doc(
-        "Timers that go on when the state changes to one that has them, too. Others stop with "
-        "their state. 'restarts' starts them again, also in a transition with 'dest'.",
+        "Timers that continue when the state changes to another one that has them. Other timers "
+        "stop with their state. 'restarts' starts them again, even in a transition with 'dest'.",
         default=(),
     )
     limits: str | None = doc(
@@ -177,15 +178,15 @@ class Declarations:
     actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
     tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
     discard_audio_if_uninterruptible: bool = doc(
-        "The STT gets silence during uninterruptible speech. false: the user is heard, and their "
-        "turn is deferred until the agent has finished. That needs a line without echo: otherwise "
-        "the agent answers its own speech. LiveKit's option of this name, if the session gets it, "
-        "takes precedence.",
+        "true: the STT gets silence during uninterruptible speech. false: the user is heard, and "
+        "their turn is deferred until the agent has finished. That needs a line without echo: "
+        "otherwise the agent answers its own speech. LiveKit's option of the same name takes "
+        "precedence if the session sets it.",
         default=True,
     )
     pace: Pace = doc(
         "Scales the default delays that a caller notices. calm: 1.5 times as long; brisk: 0.6 "
-        "times. Seconds that a file or a session gives are not scaled.",
+        "times. Seconds that a file or a session sets are not scaled.",
         default="normal",
     )
     agenda: Rules = doc(
@@ -195,11 +196,12 @@ class Declarations:
     )
     phrases: Mapping[str, Phrases] = doc(
         "Host facts that are true if what the user has just said consists of certain phrases. The "
-        "host need not know these facts.",
+        "host needs no methods for them.",
         factory=dict,
     )
     migrates: Migrates = doc(
-        "What was renamed since earlier versions of this flow, for sessions that a store has.",
+        "What was renamed since earlier versions of this flow, so that it can continue their "
+        "stored sessions.",
         factory=Migrates,
         eq=False,
         repr=False,

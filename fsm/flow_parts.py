@@ -90,8 +90,8 @@ class Trigger:
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     of: str | None = doc(
-        "The scope that the trigger belongs to. Once this scope is over, the trigger is stale: it "
-        "changes nothing.",
+        "The scope that the trigger belongs to. Once this scope has ended, the trigger is stale: "
+        "it changes nothing.",
         default=None,
     )
     rpc: str | None = doc(
@@ -120,7 +120,7 @@ class Fact:
     cleared_by: Names = doc("Triggers and timers that make it false.", default=())
     tools: Names = doc(
         "Only of a host fact: it is true while the turn waits for one of these tools. The host "
-        "need not know the fact.",
+        "needs no method for it.",
         default=(),
     )
     scope: str | None = loaded(
@@ -143,7 +143,7 @@ class Action:
     is_: str = doc("What it does, in one sentence.", yaml="is", default="")
     owner: str = doc(
         "Its task is cancelled when this ends: state, session, or a declared scope. With 'say' or "
-        "'audio': if nothing of it was heard by then, it is not said.",
+        "'audio': it is dropped if the user has heard none of it by then.",
         default="session",
     )
     done: str | None = doc(
@@ -151,7 +151,9 @@ class Action:
         "was heard.",
         default=None,
     )
-    failed: str | None = doc("The trigger that is posted when it raises.", default=None)
+    failed: str | None = doc(
+        "The trigger that is posted when its task raises an exception.", default=None
+    )
     say: Texts = doc(
         "The agent says this text; of several texts, the next one each time. The host needs no "
         "method for it.",
@@ -166,7 +168,8 @@ class Action:
         "Only with 'say' or 'audio'. false: the user cannot interrupt it.", default=True
     )
     backchannel: bool = loaded(
-        "It is said while the user has the floor. The agent does not take it.", default=False
+        "It is played while the user has the floor; the agent does not take the floor.",
+        default=False,
     )
 
     @property
@@ -216,10 +219,11 @@ class Tuning:
     """Settings of the session that a state replaces. LiveKit reads them at each use."""
 
     min_duration: float | None = doc(
-        "Seconds that the user must speak before it may count as an interruption.", default=None
+        "Seconds that the user must speak before the speech may count as an interruption.",
+        default=None,
     )
     min_words: int | None = doc(
-        "Words that must be recognised before it may count as an interruption.", default=None
+        "Words that must be transcribed before speech may count as an interruption.", default=None
     )
     min_silence: float | None = doc(
         "Seconds of silence within the user's speech after which `user_silent` is true. Default: "
@@ -250,19 +254,20 @@ class Tuning:
 
 @attrs.frozen
 class Tools:
-    """What becomes of a tool call whose turn is interrupted."""
+    """What happens to a tool call whose turn is interrupted."""
 
     interrupted: Policy = doc(
         "What happens to a tool call if its turn is interrupted. cancel: it is cancelled at once. "
-        "detach: it continues, and the agent says its result later. finish: the interruption waits "
-        "for it, but no longer than the timer finish_limit. hold: its turn cannot be interrupted.",
+        "detach: it continues, and the agent delivers its result later. finish: the interruption "
+        "waits for it, but no longer than the timer finish_limit. hold: its turn cannot be "
+        "interrupted.",
         default="detach",
     )
     by_name: Mapping[str, Policy] = doc("The same, for single tools.", factory=dict)
     once: Names = doc(
-        "Tools that run once if a turn makes the same call twice, with the same arguments. The "
-        "second call gets the result of the first one, unless the first one failed. Other tools "
-        "run again.",
+        "Tools that run only once if a turn makes the same call twice, with the same arguments. "
+        "The second call gets the result of the first, unless the first failed. Tools that are "
+        "not listed run twice.",
         default=(),
     )
     tuning: Mapping[str, Tuning] = doc(
@@ -274,14 +279,14 @@ class Tools:
         "By tool: the user is asked before it runs, and it runs only after a yes.", factory=dict
     )
     corrects: Mapping[str, Correction] = doc(
-        "By tool: a newer call of it, made for something that the user has said later, replaces an "
-        "earlier one: that has no effect any more, and its result is not delivered.",
+        "By tool: a newer call, which belongs to a later utterance of the user, replaces an "
+        "earlier one. The earlier call has no effect any more, and its result is not delivered.",
         factory=dict,
     )
     objection_limit: Seconds = doc(
-        "Seconds that a tool waits at most until it is known whether the user objects, as their "
-        "voice may go on without a transcript. `never`: as long as the user is heard. The timer "
-        "pause_limit ends the wait, too.",
+        "Maximum number of seconds that a tool waits to find out whether the user objects; voice "
+        "activity without a transcript may continue for longer. `never`: the tool waits as long "
+        "as there is voice activity. The timer pause_limit also ends the wait.",
         default=Seconds(10.0),
     )
     recover_limit: Seconds = doc(
@@ -294,7 +299,7 @@ class Tools:
 @described
 @attrs.frozen
 class Group:
-    """What several states have in common. A state's own declarations come first."""
+    """What several states have in common. A state's own declarations take precedence."""
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     on: Mapping[str, tuple[Transition, ...]] = doc(

@@ -14,7 +14,8 @@ __all__ = ["Always", "LeadsTo", "Never", "Properties"]
 @described
 @attrs.frozen
 class Never:
-    """A state that must not be held, or an action that must not be chosen, while some facts hold.
+    """A state that the flow must not be in, or an action that it must not choose, while some facts
+    hold.
 
     Example:
         >>> from turnfsm import load_flow
@@ -23,7 +24,7 @@ class Never:
     """
 
     action: str | None = doc("The action that must not be chosen ...", default=None)
-    state: str | None = doc("... or the state that must not be held ...", default=None)
+    state: str | None = doc("... or the state that the flow must not be in ...", default=None)
     when: Names = doc("... while these facts are true ...", default=())
     unless: Names = doc("... and these are false.", default=())
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
@@ -75,11 +76,9 @@ class Properties:
     """What must hold; proved before the flow runs.
 
     Attributes:
-        never: What must not happen.
-        always: What holds in a state.
-        leads_to: What timers alone reach.
-        no_silence_longer_than: Seconds in which a user who waits hears something.
-        waived: Built-in properties that the flow does not claim, each with the reason.
+        never: What must not happen. always: What holds in a state. leads_to: What timers alone
+        reach. no_silence_longer_than: Seconds: no silence is longer while the user waits. waived:
+        Built-in properties that the flow does not have to satisfy, each with the reason.
 
     Example:
         >>> from turnfsm import load_flow

@@ -62,8 +62,8 @@ class Phrases:
     also: Names = doc("Phrases in addition to those of the lists.", default=())
     without: Names = doc("Phrases of the lists that do not count.", default=())
     anywhere: bool = doc(
-        "One of the phrases is enough, whatever else is said. false: the utterance must consist "
-        "of the phrases.",
+        "It is enough that the utterance contains one of the phrases. false: it must consist of "
+        "the phrases.",
         default=False,
     )
 

@@ -79,7 +79,7 @@ class WrittenState(State):
 
 @attrs.frozen
 class Filler:
-    """What the agent says to a user who waits for a tool or for the model, once a turn."""
+    """What the agent says to a user who waits for a tool or for the model, once per turn."""
 
     say: Texts = doc(_TEXTS, default=Texts(()))
     audio: str | None = doc(
@@ -88,15 +88,15 @@ class Filler:
         default=None,
     )
     after: float | None = doc(
-        "Seconds that the user has waited; for a later filler: since the previous one. Default: "
-        "1.5 s, and 5 s for a later one, at the pace normal.",
+        "Seconds that the user has waited, or, for a later filler, seconds since the previous "
+        "one. Default: 1.5 s, and 5 s for later ones, at the pace normal.",
         default=None,
     )
     in_: Names = doc(
         "The states in which it may be said: tool_running, while the turn waits for a tool; "
-        "thinking, while the model has produced nothing; listening, while the application holds "
-        "the user's turn. The seconds of all count together. "
-        "Fillers for other states are counted separately. Default: tool_running.",
+        "thinking, while the model has produced nothing; listening, while a hook of the "
+        "application has the user's turn. The waits in these states add up. Fillers for other "
+        "states are counted separately. Default: tool_running.",
         yaml="in",
         default=("tool_running",),
     )
@@ -110,7 +110,7 @@ class Filler:
 
 @attrs.frozen
 class Backchannels:
-    """What the agent says at a pause of a user who talks on, without taking the floor."""
+    """What the agent says at a pause of a user who keeps talking, without taking the floor."""
 
     say: Texts = doc(_TEXTS, default=Texts(()))
     audio: str | None = doc(
@@ -120,7 +120,8 @@ class Backchannels:
     )
     after: float | None = doc(
         "Seconds since the VAD has reported the beginning of the user's speech, or since the "
-        "previous backchannel. Then the next pause gets one. Default: 4 s at the pace normal.",
+        "previous backchannel. The next pause after that gets one. Default: 4 s at the pace "
+        "normal.",
         default=None,
     )
     pause: float = doc(
@@ -142,8 +143,8 @@ class Reprompt:
 
     say: Texts = doc(_TEXTS)
     after: float | None = doc(
-        "Seconds of silence; for a later reprompt: since the previous one was heard. Default: 8 s "
-        "at the pace normal.",
+        "Seconds of silence, or, for a later reprompt, seconds since the previous one was heard. "
+        "Default: 8 s at the pace normal.",
         default=None,
     )
     hang_up: bool = doc(
@@ -155,7 +156,7 @@ class Reprompt:
 
 @attrs.frozen
 class Monologue:
-    """A limit of what the agent says at a stretch."""
+    """A limit on how long the agent speaks at a stretch."""
 
     after: float | None = doc(
         "Seconds that the agent is heard. Then it stops at the end of a sentence, at most 5 s "
@@ -163,7 +164,8 @@ class Monologue:
         default=None,
     )
     say: Texts = doc(
-        "What it says then; of several texts, the next one each time.", default=Texts(())
+        "What the agent says after it has stopped; of several texts, the next one each time.",
+        default=Texts(()),
     )
 
 
@@ -186,28 +188,28 @@ class Hold:
         "Phrases that ask the agent to wait, in addition to those of the list 'hold'.", default=()
     )
     until: Names = doc(
-        "Phrases that say that the user is back, whatever else they say. Earlier utterances are "
-        "not answered. Without this key the next utterance ends the hold.",
+        "Phrases that say that the user is back, anywhere in an utterance. Utterances without one "
+        "are not answered. Without this key the next utterance ends the hold.",
         default=(),
     )
 
 
 @attrs.frozen
 class Assurance:
-    """A user who waits hears something."""
+    """While the user waits, the agent is never silent for long."""
 
     after: float = doc(
-        "Seconds in which nothing is heard while the user waits (the timer quiet). They go on "
-        "through tools and replies. What the agent says restarts them, and so does a new turn of "
-        "the user."
+        "Seconds of silence while the user waits (the timer quiet). The timer continues across "
+        "tool calls and requests. It restarts when the agent is heard, and with a new turn of the "
+        "user."
     )
     say: Texts = doc(
-        "What the agent says then, each time, while a tool runs or the application holds the turn; "
-        "of several texts, the next one each time."
+        "What the agent says each time the timer fires while a tool or a hook of the application "
+        "runs; of several texts, the next one each time."
     )
     give_up: Texts = doc(
-        "What it says instead if a model gives nothing. Its reply is dropped; of several texts, "
-        "the next one each time."
+        "What the agent says if the timer fires while the model has the floor and produces no "
+        "audio. The model's reply is dropped. Of several texts, the next one each time."
     )
 
 
@@ -216,12 +218,12 @@ class NotHeard:
     """What the agent says to a user whom it cannot understand or hear."""
 
     say: Texts = doc(
-        "What the agent says if the user has spoken and no transcript comes, once until one comes; "
-        "of several texts, the next one each time."
+        "What the agent says if the user has spoken and no transcript comes. It is not repeated "
+        "before a transcript comes. Of several texts, the next one each time."
     )
     no_audio: Texts = doc(
-        "What the agent says if no audio of the user comes at all, once until it comes again; of "
-        "several texts, the next one each time. Default: nothing.",
+        "What the agent says if no audio comes from the user at all. It is not repeated before "
+        "there is audio again. Of several texts, the next one each time. Default: nothing.",
         default=Texts(()),
     )
 
@@ -271,7 +273,7 @@ class WrittenProperties:
         "A state that timers must lead to, whatever keeps happening.", factory=dict
     )
     no_silence_longer_than: float | None = doc(
-        "While the user waits for the agent, something is heard at least once in so many seconds.",
+        "Seconds: while the user waits for the agent, no silence is longer than this.",
         default=None,
     )
     waived: Mapping[str, str] = doc(
@@ -287,19 +289,19 @@ class FlowFile(Declarations):
     initial: str = doc("The state that a session starts in.")
     states: Mapping[str, WrittenState] = doc("The states, in the order in which they are drawn.")
     facts: Mapping[str, Mapping[str, Fact]] = doc(
-        "What guards may look at, listed by scope: 'session', a declared scope, or 'host' if the "
-        "host gives the value when the machine decides.",
+        "What guards may refer to, listed by scope: 'session', a declared scope, or 'host' if the "
+        "host provides the value when the machine decides.",
         factory=dict,
     )
     requests: Mapping[str, Trigger] = doc(
-        "Triggers that ask for permission. If a request is refused, whoever posted it must not "
-        "proceed.",
+        "Triggers that ask for permission. If a request is refused, the code that posted it must "
+        "not proceed.",
         factory=dict,
     )
     events: Mapping[str, Trigger] = doc("Triggers that say what has happened.", factory=dict)
     timers: Mapping[str, Seconds] = doc(
         "Timers with their seconds. A timer that is 'never' does not fire unless 'limits' or a "
-        "session gives it seconds. A session may give other seconds.",
+        "session sets its seconds. A session may override the seconds.",
         factory=dict,
     )
     limit_sets: Mapping[str, Mapping[str, Seconds]] = doc(
@@ -311,37 +313,40 @@ class FlowFile(Declarations):
         default=(),
     )
     silence: tuple[Reprompt, ...] = doc(
-        "What the agent says to a user who says nothing. A text of which only a part "
-        "was heard is said again once. An utterance of the user restarts it.",
+        "What the agent says to a user who says nothing. If only part of a text was heard, the "
+        "agent repeats it once. An utterance of the user restarts the sequence.",
         default=(),
     )
     backchannels: Backchannels | None = doc(
-        "What the agent says at a pause of a user who talks on, such as 'mhm'. It takes no floor, "
-        "and is not added to the conversation. Not in a host of your own.",
+        "What the agent says at a pause of a user who keeps talking, such as 'mhm'. It does not "
+        "take the floor, and is not added to the conversation. Not supported in a host of your "
+        "own.",
         default=None,
     )
     monologue: Monologue | None = doc(
         "How long the agent may talk before it stops and listens.", default=None
     )
     never_silent: Assurance | None = doc(
-        "A user who waits hears something, whatever goes on. It proves no_silence_longer_than.",
+        "While the user waits, the agent is never silent for longer than these seconds. This "
+        "declares the property no_silence_longer_than.",
         default=None,
     )
     hold: Hold | None = doc(
-        "The user may ask the agent to wait. It is silent until they are back, or until a limit.",
+        "The user may ask the agent to wait. The agent is silent until the user is back, or for a "
+        "limited time.",
         default=None,
     )
     not_heard: NotHeard | None = doc(
         "What the agent says if the user speaks and no transcript comes.", default=None
     )
     button: Button | None = doc(
-        "A button with which the user begins and ends a turn; {} takes the usual names of the RPC "
-        "methods. Only on LiveKit.",
+        "A button with which the user begins and ends a turn; {} means the default names of the "
+        "RPC methods. Only on LiveKit.",
         default=None,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict
     )
     properties: WrittenProperties = doc(
-        "What must be true. It is proved before the flow runs.", factory=WrittenProperties
+        "What must be true; proved before the flow runs.", factory=WrittenProperties
     )
