@@ -13,7 +13,7 @@ from livekit import rtc
 from livekit.agents.voice.io import PlaybackFinishedEvent
 from livekit.agents.voice.room_io._output import _ParticipantAudioOutput
 
-from turnfsm.runtime.livekit.overrides.output import StepOutput
+from turnfsm.runtime.livekit.overrides.output import FADE, StepOutput
 
 RATE, FRAME = 8_000, 400
 SAID = np.arange(2 * RATE, dtype=np.int16)
@@ -27,14 +27,15 @@ class Queue:
         heard: The samples that were played.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, channels: int = 1) -> None:
         self.heard: list[int] = []
+        self._rate = RATE * channels
         self._samples: list[int] = []
         self._since = 0.0
 
     def _play(self) -> None:
         now = asyncio.get_running_loop().time()
-        played = min(len(self._samples), round((now - self._since) * RATE))
+        played = min(len(self._samples), round((now - self._since) * self._rate))
         self.heard += self._samples[:played]
         del self._samples[:played]
         self._since = now
@@ -42,12 +43,12 @@ class Queue:
     @property
     def queued_duration(self) -> float:
         self._play()
-        return len(self._samples) / RATE
+        return len(self._samples) / self._rate
 
     async def capture_frame(self, frame: rtc.AudioFrame) -> None:
         self._play()
         self._samples += list(frame.data)
-        await asyncio.sleep(max(0.0, len(self._samples) / RATE - 0.2))
+        await asyncio.sleep(max(0.0, len(self._samples) / self._rate - 0.2))
 
     async def wait_for_playout(self) -> None:
         await asyncio.sleep(self.queued_duration)
@@ -64,30 +65,32 @@ class Queue:
 class Room:
     """An output in a room, without the room."""
 
-    def __init__(self) -> None:
+    def __init__(self, channels: int = 1) -> None:
+        self.channels = channels
         options = rtc.TrackPublishOptions()
         self.output: Any = _ParticipantAudioOutput(
             None,  # type: ignore[arg-type]
             sample_rate=RATE,
-            num_channels=1,
+            num_channels=channels,
             track_publish_options=options,
         )
-        self.queue = Queue()
+        self.queue = Queue(channels)
         self.output._audio_source = self.queue
         self.output._subscribed_fut.set_result(None)
         self.ends: asyncio.Queue[PlaybackFinishedEvent] = asyncio.Queue()
         self.output.on("playback_finished", self.ends.put_nowait)
 
     async def says(self, samples: Any) -> None:
-        for at in range(0, len(samples), FRAME):
-            data = samples[at : at + FRAME]
-            await self.output.capture_frame(rtc.AudioFrame(data.tobytes(), RATE, 1, len(data)))
+        size = FRAME * self.channels
+        for at in range(0, len(samples), size):
+            data = samples[at : at + size].tobytes()
+            await self.output.capture_frame(rtc.AudioFrame(data, RATE, self.channels, FRAME))
         self.output.flush()
 
 
 @contextmanager
-def room() -> Iterator[Room]:
-    it = Room()
+def room(channels: int = 1) -> Iterator[Room]:
+    it = Room(channels)
     it.output._forwarding_task = asyncio.ensure_future(it.output._forward_audio())
     yield it
     it.output._forwarding_task.cancel()
@@ -105,12 +108,35 @@ async def test_a_pause_loses_no_audio(virtual_time: Any, pauses: list[tuple[floa
             await asyncio.sleep(seconds)
             step.resume(heard=False)
         end = await it.ends.get()
-        assert it.queue.heard == SAID.tolist()
+        heard = np.array(it.queue.heard)
+        assert len(heard) == len(SAID)
+        faded = heard != SAID
+        assert (heard <= SAID).all()
+        assert faded.sum() <= 2 * len(pauses) * FADE * RATE
         assert end.playback_position == pytest.approx(2.0)
         assert not end.interrupted
 
 
-@pytest.mark.parametrize("paused", [0.0, 0.04, 0.5])
+@pytest.mark.parametrize("channels", [1, 2])
+async def test_a_pause_fades(virtual_time: Any, channels: int) -> None:
+    """No sample is far from the one before it, as in a click."""
+    with room(channels) as it:
+        step = StepOutput(None, it.output)
+        await it.says(np.full(2 * RATE * channels, 10_000, dtype=np.int16))
+        await asyncio.sleep(0.5)
+        step.pause(heard=False)
+        await asyncio.sleep(0.5)
+        assert it.queue.queued_duration == 0
+        silent = len(it.queue.heard)
+        step.resume(heard=False)
+        await it.ends.get()
+        heard = np.array(it.queue.heard)
+        assert len(heard) == 2 * RATE * channels
+        assert heard[silent - 1] == heard[silent] == 0
+        assert abs(np.diff(heard[::channels])).max() < 2 * 10_000 / (FADE * RATE)
+
+
+@pytest.mark.parametrize("paused", [0.0, 0.04, 0.06, 0.5])
 async def test_an_interruption_ends_what_is_queued(virtual_time: Any, paused: float) -> None:
     """Nothing of it is heard with the next speech, and the history has what was heard."""
     with room() as it:

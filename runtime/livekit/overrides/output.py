@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from typing import Any
 
@@ -9,7 +10,12 @@ import attrs
 from livekit import rtc
 from livekit.agents.voice.io import AudioOutput
 
+from turnfsm.fsm.sound import faded
+
 __all__ = ["StepOutput"]
+
+FADE = 0.03
+"""Seconds in which audio fades out at a pause, and in afterwards."""
 
 
 @attrs.frozen
@@ -79,7 +85,7 @@ _IN_A_ROOM = (
 
 def _keep_queued(output: AudioOutput) -> None:
     """Let an output in a room play, after a pause, what it had queued: up to 0.2 s, which it would
-    drop."""
+    drop. It fades out and in."""
     sink: Any = _sink(output)
     in_a_room = all(hasattr(sink, name) for name in _IN_A_ROOM)
     if in_a_room and not isinstance(sink._audio_source, _Source):
@@ -93,6 +99,7 @@ class _Source:
         output: The output.
         queued: What is queued.
         next: What is queued next.
+        ends: Queues what fades out at a pause.
     """
 
     def __init__(self, output: Any) -> None:
@@ -100,6 +107,7 @@ class _Source:
         self._source = output._audio_source
         self.queued: deque[rtc.AudioFrame] = deque()
         self.next: deque[rtc.AudioFrame] = deque()
+        self.ends: asyncio.Future[None] | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)
@@ -108,6 +116,8 @@ class _Source:
         """Queue what the last pause has dropped, and this frame, which the output has counted."""
         self.output._source_pushed_duration -= frame.duration
         self.next.append(frame)
+        if self.ends is not None:
+            await self.ends
         while self.next:
             one = self.next.popleft()
             self.output._source_pushed_duration += one.duration
@@ -116,31 +126,51 @@ class _Source:
             self._forget_played()
 
     def clear_queue(self) -> None:
-        """Clear the queue. What a pause has dropped counts as if it had not come yet."""
+        """Clear the queue. What a pause has dropped counts as if it had not come yet, but for its
+        beginning, which fades out."""
         output = self.output
-        if output._interrupted_event.is_set():
-            self.next.clear()
-        else:
-            self._forget_played()
-            self.next.extendleft(reversed(self.queued))
-            output._source_pushed_duration -= sum(one.duration for one in self.queued)
-            output._source_discarded_duration = 0.0
-            output._run_offset = output._source_pushed_duration
+        self._forget_played()
+        dropped = list(self.queued)
         self.queued.clear()
         self._source.clear_queue()
+        if output._interrupted_event.is_set():
+            self.next.clear()
+            return
+        output._source_discarded_duration = 0.0
+        if dropped:
+            self._pause(rtc.combine_audio_frames(dropped))
+
+    def _pause(self, dropped: rtc.AudioFrame) -> None:
+        ends, rest = _split(dropped, FADE)
+        begins, later = _split(rest, FADE)
+        ends, begins = _faded(ends, rises=False), _faded(begins, rises=True)
+        self.queued.append(ends)
+        self.ends = asyncio.ensure_future(self._source.capture_frame(ends))
+        self.next.extendleft([later, begins])
+        self.output._source_pushed_duration -= rest.duration
+        self.output._run_offset = self.output._source_pushed_duration - ends.duration
 
     def _forget_played(self) -> None:
         played = sum(one.duration for one in self.queued) - self._source.queued_duration
         while self.queued and played > 0:
             first = self.queued.popleft()
             if first.duration > played:
-                self.queued.appendleft(_without(first, played))
+                self.queued.appendleft(_split(first, played)[1])
             played -= first.duration
 
 
-def _without(frame: rtc.AudioFrame, seconds: float) -> rtc.AudioFrame:
-    """The frame without its first seconds."""
-    samples = round(seconds * frame.sample_rate)
-    rest = bytes(frame.data[samples * frame.num_channels :])
-    left = frame.samples_per_channel - samples
-    return rtc.AudioFrame(rest, frame.sample_rate, frame.num_channels, left)
+def _split(frame: rtc.AudioFrame, seconds: float) -> tuple[rtc.AudioFrame, rtc.AudioFrame]:
+    """The first seconds of the frame, and the rest."""
+    samples = min(round(seconds * frame.sample_rate), frame.samples_per_channel)
+    at, left = samples * frame.num_channels, frame.samples_per_channel - samples
+    rate, channels = frame.sample_rate, frame.num_channels
+    return (
+        rtc.AudioFrame(bytes(frame.data[:at]), rate, channels, samples),
+        rtc.AudioFrame(bytes(frame.data[at:]), rate, channels, left),
+    )
+
+
+def _faded(frame: rtc.AudioFrame, *, rises: bool) -> rtc.AudioFrame:
+    rate, channels = frame.sample_rate, frame.num_channels
+    pcm = faded(bytes(frame.data), rises=rises, channels=channels)
+    return rtc.AudioFrame(pcm, rate, channels, frame.samples_per_channel)
