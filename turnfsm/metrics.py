@@ -7,6 +7,7 @@ Example:
     1.0
 """
 
+from turnfsm.fsm.metrics.compared import by_time
 from turnfsm.fsm.metrics.figures import Figures, Summary, measure, summarize
 from turnfsm.fsm.metrics.follower import values_of
 from turnfsm.fsm.metrics.measurements import INSTRUMENTS, Instrument, Measurement, measurements_of
@@ -59,6 +60,7 @@ __all__ = [
     "ToolEnd",
     "TurnEnd",
     "Value",
+    "by_time",
     "explain",
     "explain_at",
     "measure",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from html import escape
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 import attrs
 
-from turnfsm.fsm.html import html_page, html_table
 from turnfsm.fsm.journal import (
     AgentEntryFailed,
     AudioStopped,
@@ -20,28 +18,23 @@ from turnfsm.fsm.journal import (
     VoiceUnrecognised,
 )
 
+from .compared import NO_GROUPS, Groups, groups_table, noticed, trend_table
 from .figures import Figures, Summary, summarize
 from .panel import FIGURES
+from .tables import NONE, Table, as_html, as_markdown, as_text, percent, seconds
 
 __all__ = ["Format", "report"]
 
 
 Format = Literal["text", "markdown", "html", "json"]
 
-Groups: TypeAlias = Mapping[str, Figures]
 
-_NO_GROUPS: Groups = {}
-_NONE = "-"
-
-
-@attrs.frozen
-class _Table:
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def report(figures: Figures, format: Format = "text", groups: Groups = _NO_GROUPS) -> str:
+def report(
+    figures: Figures,
+    format: Format = "text",
+    groups: Groups = NO_GROUPS,
+    trend: Groups = NO_GROUPS,
+) -> str:
     """Format figures.
 
     Args:
@@ -49,6 +42,7 @@ def report(figures: Figures, format: Format = "text", groups: Groups = _NO_GROUP
         format: ``text`` for a terminal, ``markdown``, ``html`` (a page in one file), or ``json``
             (unrounded, times in seconds).
         groups: The figures of each group of a `rollout`.
+        trend: The figures of each period, from `by_time`.
 
     Returns:
         The text.
@@ -61,38 +55,12 @@ def report(figures: Figures, format: Format = "text", groups: Groups = _NO_GROUP
     """
     if format == "json":
         each = {"groups": {name: _plain(group) for name, group in groups.items()}} if groups else {}
-        return json.dumps(_plain(figures) | each, indent=2)
-    write = {"text": _text, "markdown": _markdown, "html": _html}[format]
-    return write(_title(figures), _tables(figures, groups))
-
-
-def _text(title: str, tables: Iterable[_Table]) -> str:
-    parts = [title + "\n"]
-    for table in tables:
-        lines = (table.head, *table.rows)
-        widths = [max(len(row[n]) for row in lines) for n in range(len(table.head))]
-        parts.append(table.title)
-        for name, *cells in lines:
-            row = [name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]
-            parts.append(f"  {'  '.join(row)}".rstrip())
-        parts.append("")
-    return "\n".join(parts).rstrip() + "\n"
-
-
-def _markdown(title: str, tables: Iterable[_Table]) -> str:
-    parts = [f"# {title}", ""]
-    for table in tables:
-        parts += [f"## {table.title}", "", _row(table.head)]
-        parts.append(_row(["---"] + ["---:"] * (len(table.head) - 1)))
-        parts += [*map(_row, table.rows), ""]
-    return "\n".join(parts)
-
-
-def _html(title: str, tables: Iterable[_Table]) -> str:
-    body = [f"<h1>{escape(title)}</h1>"]
-    for table in tables:
-        body += [f"<h2>{escape(table.title)}</h2>", html_table(table.head, table.rows)]
-    return html_page("turnfsm report", "\n".join(body))
+        times = (
+            {"trend": {name: noticed(one) for name, one in trend.items()}} if len(trend) > 1 else {}
+        )
+        return json.dumps(_plain(figures) | each | times, indent=2)
+    write = {"text": as_text, "markdown": as_markdown, "html": as_html}[format]
+    return write(_title(figures), _tables(figures, groups, trend))
 
 
 def _title(figures: Figures) -> str:
@@ -100,9 +68,11 @@ def _title(figures: Figures) -> str:
     return f"{figures.journals} {many}, {figures.seconds:.1f} s"
 
 
-def _tables(figures: Figures, groups: Groups) -> Iterable[_Table]:
+def _tables(figures: Figures, groups: Groups, trend: Groups) -> Iterable[Table]:
     if len(groups) > 1:
-        yield _compared(groups)
+        yield groups_table(groups)
+    if len(trend) > 1:
+        yield trend_table(trend)
     yield _latencies(figures)
     yield _rates(figures)
     yield _panel(figures)
@@ -113,55 +83,28 @@ def _tables(figures: Figures, groups: Groups) -> Iterable[_Table]:
         ("Limits reached", "limit", figures.limits),
     ):
         if counts:
-            yield _Table(title, (name, "count"), _counted(counts))
+            yield Table(title, (name, "count"), _counted(counts))
     if parts := figures.response_parts:
         rows = tuple((part, *_summed(summarize(parts[part]))) for part in parts)
-        yield _Table("Response by part, in seconds", ("part", *_SECONDS), rows)
+        yield Table("Response by part, in seconds", ("part", *_SECONDS), rows)
     if figures.journals == 1 and figures.turn_ends:
         head, turns = _turn_rows(figures)
-        yield _Table("Each turn, in seconds", head, tuple(turns))
+        yield Table("Each turn, in seconds", head, tuple(turns))
     if failed := tuple(_outages(figures)):
-        yield _Table("Outages", ("what", "count"), failed)
+        yield Table("Outages", ("what", "count"), failed)
     if figures.silences:
         rows = tuple((cause, *_summed(summarize(each))) for cause, each in _by_cause(figures))
-        yield _Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
+        yield Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
     if figures.refusals:
         named = {f"{trigger} in {state}": n for (trigger, state), n in figures.refusals.items()}
-        yield _Table("Refusals", ("trigger", "count"), _counted(named))
+        yield Table("Refusals", ("trigger", "count"), _counted(named))
     yield _states(figures)
-
-
-def _compared(groups: Groups) -> _Table:
-    """What callers notice, by group."""
-
-    def of(value: Callable[[Figures], str]) -> tuple[str, ...]:
-        return tuple(map(value, groups.values()))
-
-    def quantile(name: str, of: Callable[[Figures], Iterable[float]]) -> Callable[[Figures], str]:
-        return lambda group: _seconds(getattr(summarize(of(group)), name, None))
-
-    rows = (
-        ("conversations", *of(lambda group: str(group.journals))),
-        ("response, p50", *of(quantile("p50", lambda group: group.responses))),
-        ("response, p90", *of(quantile("p90", lambda group: group.responses))),
-        ("stop, p50", *of(quantile("p50", lambda group: group.stops))),
-        ("yielded within 2 s", *of(lambda group: _percent(group.yield_rate))),
-        ("silences", *of(lambda group: str(len(group.silences)))),
-        ("silent, share of the time", *of(_silent)),
-        ("overlaps", *of(lambda group: str(len(group.overlaps)))),
-    )
-    return _Table("Groups", ("", *groups), rows)
-
-
-def _silent(figures: Figures) -> str:
-    seconds = sum(silence.seconds for silence in figures.silences)
-    return _percent(seconds / figures.seconds if figures.seconds else None)
 
 
 _SECONDS = ("count", "mean", "p50", "p90", "p99", "max")
 
 
-def _latencies(figures: Figures) -> _Table:
+def _latencies(figures: Figures) -> Table:
     silences = summarize(silence.seconds for silence in figures.silences)
     rows = (
         ("response", *_summed(summarize(figures.responses))),
@@ -169,30 +112,30 @@ def _latencies(figures: Figures) -> _Table:
         ("silence", *_summed(silences)),
         ("overlap", *_summed(summarize(overlap.seconds for overlap in figures.overlaps))),
     )
-    return _Table("Seconds", ("", *_SECONDS), rows)
+    return Table("Seconds", ("", *_SECONDS), rows)
 
 
-def _rates(figures: Figures) -> _Table:
+def _rates(figures: Figures) -> Table:
     rates = (
         ("yielded within 2 s", figures.yield_rate),
         ("talked through", figures.talk_through_rate),
         ("interrupted, no transcript", figures.false_interruption_rate),
         ("resumed after that", figures.resume_rate),
     )
-    rows = tuple((name, _percent(rate)) for name, rate in rates)
+    rows = tuple((name, percent(rate)) for name, rate in rates)
     by = Counter(overlap.by for overlap in figures.overlaps)
     rows += (("overlaps begun by the user", str(by["user"])),)
     rows += (("overlaps begun by the agent", str(by["agent"])),)
     rows += (("blips, interrupted within 0.7 s", str(len(figures.blips))),)
-    return _Table("Rates and counts", ("", "value"), rows)
+    return Table("Rates and counts", ("", "value"), rows)
 
 
-def _panel(figures: Figures) -> _Table:
+def _panel(figures: Figures) -> Table:
     rows = []
     for symbol, name, value, count in FIGURES:
-        written = (_seconds if symbol.startswith("L") else _percent)(getattr(figures.panel, value))
+        written = (seconds if symbol.startswith("L") else percent)(getattr(figures.panel, value))
         rows.append((f"{symbol} {name}", written, str(getattr(figures.panel.counts, count))))
-    return _Table("Panel of tau-voice", ("", "value", "of"), tuple(rows))
+    return Table("Panel of tau-voice", ("", "value", "of"), tuple(rows))
 
 
 def _by_cause(figures: Figures) -> list[tuple[str, list[float]]]:
@@ -202,14 +145,14 @@ def _by_cause(figures: Figures) -> list[tuple[str, list[float]]]:
     return sorted(by.items())
 
 
-def _states(figures: Figures) -> _Table:
+def _states(figures: Figures) -> Table:
     states = figures.states
     total = sum(map(sum, states.values()))
     rows = tuple(
-        (state, _percent(sum(held) / total if total else None), *_summed(summarize(held)))
+        (state, percent(sum(held) / total if total else None), *_summed(summarize(held)))
         for state, held in states.items()
     )
-    return _Table("States, in seconds", ("state", "share", *_SECONDS), rows)
+    return Table("States, in seconds", ("state", "share", *_SECONDS), rows)
 
 
 def _counted(counts: Any) -> tuple[tuple[str, str], ...]:
@@ -219,21 +162,9 @@ def _counted(counts: Any) -> tuple[tuple[str, str], ...]:
 
 def _summed(summary: Summary | None) -> tuple[str, ...]:
     if summary is None:
-        return ("0", *[_NONE] * 5)
+        return ("0", *[NONE] * 5)
     count, *seconds = attrs.astuple(summary)
     return (str(count), *(f"{value:.2f}" for value in seconds))
-
-
-def _percent(rate: float | None) -> str:
-    return _NONE if rate is None else f"{rate:.1%}"
-
-
-def _seconds(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.2f} s"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _plain(figures: Figures) -> dict[str, Any]:
@@ -285,8 +216,8 @@ def _turn_rows(figures: Figures) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     rows = []
     for turn, response in figures.turn_ends:
         spent = dict(response.parts) if response is not None else {}
-        total = _NONE if response is None else f"{response.seconds:.2f}"
-        cells = (f"{spent[part]:.2f}" if part in spent else _NONE for part in parts)
+        total = NONE if response is None else f"{response.seconds:.2f}"
+        cells = (f"{spent[part]:.2f}" if part in spent else NONE for part in parts)
         rows.append((str(turn.number), turn.outcome, total, *cells, turn.why))
     if any(turn.why for turn, _ in figures.turn_ends):
         return ("turn", "outcome", "response", *parts, "why"), rows

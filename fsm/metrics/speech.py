@@ -48,7 +48,9 @@ def ticks_of(journal: Journal) -> list[Tick]:
                 backchannels[n] = True
             elif inside:
                 sounds[n] = (*sounds[n], (kind, f"at {start:g}"))
-    return [Tick(*tick) for tick in zip(speaks, heard, backchannels, sounds, strict=True)]
+    ticks = [*zip(speaks, heard, backchannels, sounds, strict=True)]
+    equal = {tick: Tick(*tick) for tick in set(ticks)}  # few differ, and many journals are measured
+    return [equal[tick] for tick in ticks]
 
 
 def _user(journal: Journal) -> Iterator[tuple[float, bool]]:

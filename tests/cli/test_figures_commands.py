@@ -47,6 +47,66 @@ def test_report_puts_journals_together(journal: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("2 conversations, ")
 
 
+def test_report_takes_folders_of_journals(
+    journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is in it is measured, also by several processes, as if every file were named."""
+    files = [tmp_path / f"{n}.jsonl" for n in range(120)]
+    for file in files:
+        file.write_bytes(journal.read_bytes())
+    assert run("report", str(tmp_path)) == 0
+    of_folder = capsys.readouterr().out
+    assert of_folder.startswith("120 conversations, ")
+    assert run("report", *map(str, files)) == 0
+    assert capsys.readouterr().out == of_folder
+
+
+def test_report_of_a_folder_names_the_broken_journal(
+    journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(120):
+        (tmp_path / f"{n}.jsonl").write_bytes(journal.read_bytes() if n else b"hello\n")
+    assert run("report", str(tmp_path)) == 2
+    assert f"{tmp_path / '0.jsonl'}:1: not JSON" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert run("report", str(tmp_path / "empty")) == 2
+    assert "name a journal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("apart", "rows"),
+    [
+        (3_600, ["2026-11-23 23:00", "2026-11-24 00:00"]),
+        (3 * 86_400, ["2026-11-23", "2026-11-26"]),
+        (40 * 86_400, ["2026-11-23", "2026-12-28"]),
+    ],
+)
+def test_report_shows_a_trend(
+    apart: float,
+    rows: list[str],
+    journal: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By hour, by day or by week; not of conversations that began in the same one."""
+    header, *records = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    began = 1_795_477_500.0  # Monday, 2026-11-23 23:45
+    for n in range(2):
+        moved = json.loads(header) | {"started_at": began + n * apart}
+        text = "".join((json.dumps(moved) + "\n", *records))
+        (tmp_path / f"{n}.jsonl").write_text(text, encoding="utf-8")
+    assert run("report", str(tmp_path)) == 0
+    text = capsys.readouterr().out
+    trend = text.partition("Trend\n")[2].partition("\n\n")[0].splitlines()
+    assert trend[0].split()[:3] == ["from,", "UTC", "conversations"]
+    assert [line[2:18].strip() for line in trend[1:]] == rows
+    assert run("report", str(tmp_path), "--format", "json") == 0
+    periods = json.loads(capsys.readouterr().out)["trend"]
+    assert {name: one["journals"] for name, one in periods.items()} == dict.fromkeys(rows, 1)
+    assert run("report", str(tmp_path / "0.jsonl")) == 0
+    assert "Trend" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("command", ["report", "audit"])
 def test_one_of_several_files_may_be_empty(
     command: str, journal: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
