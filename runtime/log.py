@@ -1,7 +1,8 @@
 """The log of a conversation: entries about the user's turns, replies, calls and obligations.
 
-The agenda and the outcomes of turns are computed from the log alone. An entry that changes one of
-them is also written to the journal, so that another worker can rebuild the agenda.
+The agenda, the outcomes of turns and whether a yes answers a question are computed from the log
+alone. An entry that changes one of the first two is also written to the journal, so that another
+worker can rebuild the agenda. A question is asked again by that worker.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from turnfsm.fsm.agenda.agenda import Agenda
+from turnfsm.fsm.agenda.asked import Asked
 from turnfsm.fsm.agenda.entries import Entry, ReplyEnded, entry_from_note, note_of
 from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.agenda.turns import TurnEnd, Turns
@@ -21,7 +23,8 @@ __all__ = ["Log", "agenda_of", "rules_of"]
 
 
 class Log:
-    """The entries of a session, applied to the agenda and the turns as they arrive.
+    """The entries of a session, applied to the agenda, the turns and the question to the user as
+    they arrive.
 
     Args:
         moved: Called when the agenda has changed.
@@ -31,6 +34,7 @@ class Log:
     def __init__(self, moved: Callable[[], None], turn_ended: Callable[[TurnEnd], None]) -> None:
         self.agenda = Agenda()
         self.turns = Turns()
+        self.asked = Asked()
         self.rules = Rules()
         self.note: Callable[..., Any] = lambda kind, **data: None  # there is no journal yet
         self._moved, self._turn_ended = moved, turn_ended
@@ -40,7 +44,8 @@ class Log:
         self.rules, self.note = rules_of(flow), note
 
     def add(self, entry: Entry) -> None:
-        """Apply an entry to the agenda and to the turns."""
+        """Apply an entry."""
+        self.asked = self.asked.after(entry)
         agenda = self.agenda.after(entry, self.rules)
         turns, ended = self.turns.after(entry, agenda)
         moved = agenda != self.agenda

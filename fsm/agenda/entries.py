@@ -26,6 +26,7 @@ __all__ = [
     "NoReply",
     "NoiseEnded",
     "PlayoutStarted",
+    "QuestionAsked",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
@@ -38,8 +39,14 @@ __all__ = [
     "SpeechEnded",
     "SpeechFailed",
     "SpeechInterrupted",
+    "StepFinished",
+    "StepStarted",
+    "Transcribed",
     "TurnCommitted",
+    "TurnDecided",
     "TurnNotCommitted",
+    "UtteranceEnded",
+    "VoiceStarted",
     "entry_from_note",
     "note_of",
 ]
@@ -291,6 +298,50 @@ class SpeechEnded:
 
 
 @attrs.frozen
+class VoiceStarted:
+    """The user begins to speak."""
+
+
+@attrs.frozen
+class Transcribed:
+    """A final transcript has come."""
+
+
+@attrs.frozen
+class UtteranceEnded:
+    """The user is silent, and no transcript of what they have said is expected any more."""
+
+
+@attrs.frozen
+class TurnDecided:
+    """The end of the user's turn was decided: what they say from now on is another turn.
+    `leftover`: the text, if it becomes part of that turn."""
+
+    leftover: str = ""
+
+
+@attrs.frozen
+class StepStarted:
+    """A step of this speech is given the floor."""
+
+    speech: str
+
+
+@attrs.frozen
+class StepFinished:
+    """The step of this speech has released the floor."""
+
+    speech: str
+
+
+@attrs.frozen
+class QuestionAsked:
+    """A question to the user waits for the floor. A call waits for the answer."""
+
+    speech: str
+
+
+@attrs.frozen
 class SessionClosed:
     """The session has closed."""
 
@@ -321,6 +372,13 @@ Entry = (
     | SpeechInterrupted
     | SpeechFailed
     | SpeechEnded
+    | VoiceStarted
+    | Transcribed
+    | UtteranceEnded
+    | TurnDecided
+    | StepStarted
+    | StepFinished
+    | QuestionAsked
     | SessionClosed
 )
 

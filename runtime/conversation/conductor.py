@@ -79,7 +79,7 @@ class Conductor(Core):
         self.objections = Objections(self, host)
         self.user = UserReports(self, host, self.objections)
         self.utterance = host.utterance = self.user.utterance
-        host.confirming = Confirming(self, host.turn_begun)
+        host.confirming = Confirming(self)
         host.classifiers = Classifiers(
             host.said_so_far, self.user.transcript_classified, self._classified
         )

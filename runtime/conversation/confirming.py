@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
-from typing import Literal
 
+from turnfsm.fsm.agenda.entries import QuestionAsked
 from turnfsm.fsm.expect import Expectation
 from turnfsm.runtime.event import Event
 
@@ -26,19 +25,14 @@ _STALE = "the user was asked whether to do it, and then the agent said something
 
 class Confirming:
     """Asks the user about one call at a time. The flow decides when, and what follows: its actions
-    and host facts about questions are methods of this class.
-
-    Args:
-        turn_begun: Whether a transcript has come of a turn that is not decided yet.
+    and host facts about questions are methods of this class. The log says whether the user has
+    heard a question before they began to speak.
     """
 
-    def __init__(self, core: Core, turn_begun: Callable[[], bool]) -> None:
-        self._core, self._turn_begun = core, turn_begun
+    def __init__(self, core: Core) -> None:
+        self._core = core
         self._times: Counter[str] = Counter()
         self._asked_call: ToolCall | None = None
-        self._question: Speech | None = None
-        self._early: Literal["voice", "transcript"] | None = None
-        self._stale = False
 
     @property
     def awaited(self) -> ToolCall | None:
@@ -68,38 +62,17 @@ class Confirming:
 
     def question_heard(self) -> bool:
         """The question was played to the end, nothing else was said since, and the user had not
-        spoken before."""
-        return self._question_over and self._early is None and not self._stale
+        begun to speak before."""
+        asked = self._core.log.asked
+        return self.question_asked() and not (asked.early or asked.stale)
 
     def agrees(self, text: str) -> bool:
-        """Whether this text is a yes to the question."""
-        call = self.awaited
-        return call is not None and call.confirm is not None and call.confirm.agrees(text)
-
-    # -- what happens
-
-    def floor_taken(self, speech: Speech) -> None:
-        """A step of this speech has the floor."""
-        self._stale |= self._question_over and speech is not self._question
-
-    def voice_started(self) -> None:
-        """The user begins to speak."""
-        if self.question_asked() and not self._question_over:
-            self._early = self._early or "voice"
-
-    def transcript_received(self) -> None:
-        """The user's speech has a transcript."""
-        if self._early is not None:
-            self._early = "transcript"
-
-    def noise_ended(self) -> None:
-        """The last speech got no transcript."""
-        if self._early == "voice":
-            self._early = None
-
-    def transcript_ignored(self) -> None:
-        """The user's turn was ignored."""
-        self._early = None
+        """Whether this text is a yes to the question, also without what an earlier turn has left
+        over."""
+        call, since = self.awaited, text.removeprefix(self._core.log.asked.leftover)
+        if call is None or call.confirm is None:
+            return False
+        return call.confirm.agrees(text) and call.confirm.agrees(since)
 
     # -- what the flow decides
 
@@ -108,18 +81,18 @@ class Confirming:
         call, agent = self.awaited, self._core.agent
         if call is None or call.confirm is None or agent is None:
             return
-        self._asked_call, self._stale = call, False
-        self._early = "transcript" if self._turn_begun() else None
+        self._asked_call = call
         if missing := call.confirm.lacks(call.arguments):
             reason = f"the question to the user needs {', '.join(missing)}; make the call with it"
             self._core.tools.refuse(call, "not_asked", reason)
             return
         try:
-            self._question = self._speak(agent, call.name, call.confirm.question(call.arguments))
+            question = self._speak(agent, call.name, call.confirm.question(call.arguments))
         except Exception:
             logger.exception("the user cannot be asked about tool %s (%s)", call.name, call.id)
             self._core.tools.refuse(call, "not_asked")
             return
+        self._core.log.add(QuestionAsked(question.id))
         self._core.expecting.ask(Expectation("yes_no"))
 
     def run_confirmed(self, event: Event) -> None:
@@ -147,19 +120,11 @@ class Confirming:
         for call in self._core.tools.find(AWAITS_YES):
             reason = None
             if call is self._asked_call and not self.question_heard():
-                reason = _STALE if self._stale else _EARLY
+                reason = _STALE if self._core.log.asked.stale else _EARLY
             self._close_question(call)
             self._core.tools.refuse(call, "unblocked", reason)
 
     # -- inside
-
-    @property
-    def _question_over(self) -> bool:
-        question = self._question
-        if question is None or not self.question_asked():
-            return False
-        waits = self._core.speeches.of(question).queued or self._core.floor.holds(question)
-        return not (question.interrupted or waits)
 
     def _close_question(self, call: ToolCall) -> None:
         if call is self._asked_call:

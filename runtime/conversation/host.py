@@ -212,7 +212,6 @@ class TurnHost(HostFacts):
     def note_noise(self, event: Event | None = None) -> None:
         """The last interruption gets no answer, so what it has interrupted is open again."""
         self._core.log.add(NoiseEnded())
-        self.confirming.noise_ended()
 
     def request_next_reply(self, event: Event) -> None:
         """Request a reply for the open obligations: an answer first, then the results."""

@@ -113,10 +113,6 @@ class HostFacts:
         agent_text = "" if step is None else step.saying.text
         return Transcript(said.text.strip(), said.whole, by_phrases, agent_text)
 
-    def turn_begun(self) -> bool:
-        """A transcript of the user has come, and their turn is not decided yet."""
-        return bool(self._said.text.strip())
-
     # -- host facts, read during a decision
 
     def interruptible(self) -> bool:

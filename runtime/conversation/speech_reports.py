@@ -8,7 +8,7 @@ from functools import partial
 
 import attrs
 
-from turnfsm.fsm.agenda.entries import SpeechInterrupted
+from turnfsm.fsm.agenda.entries import SpeechInterrupted, StepFinished, StepStarted
 from turnfsm.fsm.agenda.settlement import Ending
 
 from .agent_state import AgentState, Publish
@@ -148,7 +148,7 @@ class SpeechReports:
         core = self._core
         step = core.floor.take(agent, speech, output)
         core.speeches.has_come(agent, speech)
-        self._host.confirming.floor_taken(speech)
+        core.log.add(StepStarted(speech.id))
         self._user.step_started()
         self._host.results_need_reply = False
         self._agent_state.muted = speech.interrupted  # nothing waits for such a step
@@ -176,6 +176,7 @@ class SpeechReports:
         of its action if it has ended."""
         core = self._core
         step = core.floor.leave(speech)
+        core.log.add(StepFinished(speech.id))
         if speech.interrupted:
             core.speeches.reply_over(speech)  # the heard part is in the conversation
         if step is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 import attrs
 
 from turnfsm.fsm import Refused, Taken
-from turnfsm.fsm.agenda.entries import MessageTyped, NoiseEnded
+from turnfsm.fsm.agenda.entries import MessageTyped, NoiseEnded, TurnDecided
 from turnfsm.fsm.agenda.turns import TurnEnd
 
 from .core import Core
@@ -65,7 +65,9 @@ class TurnReports:
         with self._host.about(info.new_transcript):
             verdict = core.turn.post("turn_too_short", text=info.new_transcript, source="user_turn")
         if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
+            core.log.add(TurnDecided(leftover=info.new_transcript))
             return False
+        core.log.add(TurnDecided())
         self._host.utterance_over()
         core.expecting.turn_complete()
         self.defer(info)
@@ -83,13 +85,16 @@ class TurnReports:
                 answer later.
         """
         core, self._speculation = self._core, None
+        deferred = core.turns.is_deferred(info)
         self._host.utterance_over()
         with self._host.about(info.new_transcript, empty_transcript=empty_transcript):
-            if not core.turns.is_deferred(info) and self._ignores(info):
-                core.expecting.cleared()
+            if not deferred and self._ignores(info):
+                self.left_unanswered()
                 return False
             verdict = core.turn.post("turn_committed", text=info.new_transcript, source="user_turn")
-        if not (empty_transcript or core.turns.is_deferred(info)):
+        if not deferred:
+            core.log.add(TurnDecided())
+        if not (empty_transcript or deferred):
             core.expecting.turn_complete()
         if isinstance(verdict, Refused):
             if not empty_transcript:
@@ -97,6 +102,12 @@ class TurnReports:
             return False
         core.turns.commit(info)
         return True
+
+    def left_unanswered(self) -> None:
+        """A turn ends without a reply, such as one that the application commits so. Posts
+        nothing."""
+        self._core.expecting.cleared()
+        self._core.log.add(TurnDecided())
 
     def was_yes(self, info: UserTurn) -> bool:
         """The turn was the yes for a call, so it gets no answer. It belongs in the conversation."""
@@ -112,7 +123,6 @@ class TurnReports:
             return True
         if core.offer("ignore_turn", text=text, source="user_turn"):
             core.log.add(NoiseEnded())
-            self._host.confirming.transcript_ignored()
             return True
         return False
 
@@ -128,6 +138,7 @@ class TurnReports:
         `turn_deferred`. Also posts `endpointing_ended` if the turn is complete, so that this
         agent's remaining speech need not wait for a transcript."""
         self._core.expecting.turn_complete()
+        self._core.log.add(TurnDecided())
         self.defer(info)
         if complete:
             self._core.turn.post("endpointing_ended")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.agenda.entries import Transcribed, TurnDecided, UtteranceEnded, VoiceStarted
 from turnfsm.runtime.event import Event
 
 from .core import Core
@@ -39,7 +40,7 @@ class UserReports:
         self.transcript = ""
         self._host.utterance_over()
         self._core.expecting.voice_started()
-        self._host.confirming.voice_started()
+        self._core.log.add(VoiceStarted())
         self._core.turn.post("user_started_speaking")
 
     def voice_ended(self, *, unheard: bool = False) -> None:
@@ -87,8 +88,9 @@ class UserReports:
         """
         self._host.transcript_received(text, final=final)
         self._core.expecting.heard(text, final=final)
-        self._host.confirming.transcript_received()
-        if not final:
+        if final:
+            self._core.log.add(Transcribed())
+        else:
             self._core.offer("interim_transcript")
 
     def transcript_classified(self) -> None:
@@ -112,6 +114,7 @@ class UserReports:
         """The user's text without a turn was dropped. Posts nothing."""
         self._host.utterance_over()
         self._core.expecting.cleared()
+        self._core.log.add(TurnDecided())
         self.utterance.post("cleared")
 
     def endpointing_finished(self, *, cancelled: bool) -> None:
@@ -139,9 +142,11 @@ class UserReports:
         self._objections.transcribed(text)
         core, agent = self._core, self._core.agent
         if agent is not None and agent.setup.overlaps and text:
+            core.log.add(Transcribed())
             with self._host.about(text):
                 if not core.offer("yes_said", text=text, source="user_turn"):
                     core.offer("other_answer")
+            core.log.add(TurnDecided())
 
     # -- questions
 
@@ -213,6 +218,10 @@ class UserReports:
         if not self.value_partial():
             return timers
         return {**timers, "value_wait": self._core.expecting.wait}
+
+    def utterance_ended(self) -> None:
+        """The user is silent, and no transcript is expected any more. Posts nothing."""
+        self._core.log.add(UtteranceEnded())
 
     def utterance_moved(self, *, settled: bool) -> None:
         """Retry pending work. Posts `endpointing_ended` if no transcript is awaited and endpointing

@@ -29,6 +29,7 @@ AT_ONCE = 0.01
 
 _TIMERS = ("transcript_wait", "false_interruption")
 _OWN = "value_wait"
+_AT_REST = ("settled", "dictating")
 
 
 class Hearing(Protocol):
@@ -46,6 +47,9 @@ class Hearing(Protocol):
     def timers(self) -> Mapping[str, float]:
         """The timers of the turn's flow in seconds, and `value_wait` if a part of an expected value
         was said. They may change during a session."""
+
+    def utterance_ended(self) -> None:
+        """The user is silent, and no transcript is expected any more."""
 
     def utterance_moved(self, *, settled: bool) -> None:
         """The machine has taken a trigger. `settled`: the answer to an earlier `ask` has changed
@@ -135,6 +139,8 @@ class Utterance:
     def _observed(self, seq: int, verdict: Verdict) -> None:
         if not isinstance(verdict, Taken):
             return
+        if verdict.entered and verdict.dest in _AT_REST:
+            self._hearing.utterance_ended()
         if not (verdict.entered or verdict.restarts or self._yes or self._open):
             return
         if self._runtime.holds("voiced"):

@@ -26,6 +26,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedTTS,
     ScriptedUser,
     Stage,
+    Utterance,
 )
 
 QUESTION = "Shall I transfer 500 euros?"
@@ -60,6 +61,7 @@ def play(
     amount: int = 500,
     at: tuple[float, Any] | None = None,
     answers: dict[str, Any] | None = None,
+    min_words: int = 0,
 ) -> tuple[Outcome, list[int]]:
     bank = Bank()
     call = Call("transfer", {"amount": amount})
@@ -80,6 +82,7 @@ def play(
         llm=model,
         tts=ScriptedTTS(durations={QUESTION: 2.0}),
         tools=[bank.tool()],
+        turn_handling={"interruption": {"min_words": min_words}},
     )
     if at is not None:
         stage.at(*at)
@@ -177,6 +180,28 @@ def test_a_noise_over_the_question_does_not_spoil_the_yes() -> None:
     user = asked().makes_noise(at=3.0, duration=0.8).says("yes", at=9.0)
     outcome, transferred = play(user, 16.0)
     assert transferred == [500], outcome.timeline()
+
+
+def test_an_interim_transcript_over_the_question_does_not_spoil_the_yes() -> None:
+    """No final transcript follows it."""
+    heard = Utterance(3.0, 0.3, interims=((0.2, "well"),))
+    outcome, transferred = play(asked().makes(heard).says("yes", at=9.0), 16.0)
+    assert transferred == [500], outcome.timeline()
+
+
+def test_a_word_over_the_question_that_cannot_interrupt_does_not_spoil_the_yes() -> None:
+    user = asked().says("okay", at=2.9, duration=0.3).says("yes", at=9.0)
+    outcome, transferred = play(user, 16.0, min_words=2)
+    assert said(outcome)[0] == QUESTION
+    assert transferred == [500], outcome.timeline()
+
+
+def test_a_yes_over_the_question_that_cannot_interrupt_is_none_with_a_later_word() -> None:
+    """LiveKit adds the later word to it."""
+    user = asked().says("yes", at=2.9, duration=0.3).says("thank you", at=9.0)
+    outcome, transferred = play(user, 16.0, min_words=2)
+    assert "user: yes thank you" in context(outcome, "user"), outcome.timeline()
+    assert transferred == []
 
 
 def test_a_call_that_the_condition_leaves_out_runs_at_once() -> None:

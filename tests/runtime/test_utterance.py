@@ -64,6 +64,9 @@ class Heard:
     def report_noise(self, event: Event) -> None:
         """Nothing is noted: this is for the agenda."""
 
+    def utterance_ended(self) -> None:
+        """Nothing is noted: this is for questions to the user."""
+
     def utterance_over(self) -> None:
         """Note it."""
         self.note("over")

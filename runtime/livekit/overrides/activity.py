@@ -136,7 +136,7 @@ class GovernedActivity(RequestingActivity):
 
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
-            self._conductor.expecting.cleared()
+            self._conductor.commits.left_unanswered()
             return self._end_turn(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:

@@ -1,0 +1,101 @@
+"""The last question to the user, and whether what they say now began after they had heard it."""
+
+from __future__ import annotations
+
+import attrs
+
+from .entries import (
+    Entry,
+    MessageTyped,
+    NoiseEnded,
+    QuestionAsked,
+    SpeechFailed,
+    SpeechInterrupted,
+    StepFinished,
+    StepStarted,
+    Transcribed,
+    TurnDecided,
+    UtteranceEnded,
+    VoiceStarted,
+)
+
+__all__ = ["Asked"]
+
+
+@attrs.frozen
+class Asked:
+    """The last question to the user, computed from the log's entries. A place is the number of an
+    entry.
+
+    Attributes:
+        place: The place of the last entry.
+        question: The speech of the question; empty once a part of it will never be heard.
+        heard: The place at which the whole question had been played; None before.
+        step: The place of the last step that was given the floor.
+        voices: The places at which the first voice without a transcript began, and the last voice.
+        over: No transcript of these voices is expected any more.
+        turn: The place at which the first voice of the current turn began; None before its first
+            final transcript.
+        leftover: The text of an earlier turn that the current turn begins with.
+
+    Example:
+        >>> asked = Asked()
+        >>> for entry in (QuestionAsked("q"), StepStarted("q"), StepFinished("q"), VoiceStarted()):
+        ...     asked = asked.after(entry)
+        >>> asked.early, asked.stale
+        (False, False)
+        >>> asked = asked.after(StepStarted("reply"))
+        >>> asked.early, asked.stale
+        (False, True)
+    """
+
+    place: int = 0
+    question: str = ""
+    heard: int | None = None
+    step: int = 0
+    voices: tuple[int, ...] = ()
+    over: bool = False
+    turn: int | None = None
+    leftover: str = ""
+
+    @property
+    def early(self) -> bool:
+        """The user has not heard the whole question, or had begun to speak before its end."""
+        if self.heard is None:
+            return True
+        began = self.turn if self.turn is not None else next(iter(self.voices), None)
+        return began is not None and began < self.heard
+
+    @property
+    def stale(self) -> bool:
+        """The agent has said something else since the question."""
+        return self.heard is not None and self.heard < self.step
+
+    def after(self, entry: Entry) -> Asked:
+        """The question after one more entry."""
+        place = self.place + 1
+        now = attrs.evolve(self, place=place)
+        match entry:
+            case QuestionAsked(speech):
+                return attrs.evolve(now, question=speech, heard=None, voices=())
+            case StepStarted():
+                return attrs.evolve(now, step=place)
+            case StepFinished(speech) if speech == self.question:
+                return attrs.evolve(now, heard=place)
+            case SpeechInterrupted(speech) | SpeechFailed(speech) if speech == self.question:
+                return attrs.evolve(now, question="", heard=None)
+            case VoiceStarted():
+                earlier = () if self.over else self.voices[:1]
+                return attrs.evolve(now, voices=(*earlier, place), over=False)
+            case Transcribed():
+                began = next(iter(self.voices), place) if self.turn is None else self.turn
+                return attrs.evolve(now, turn=began, voices=self.voices[-1:])
+            case UtteranceEnded():  # a late transcript is that of the last voice
+                return attrs.evolve(now, voices=self.voices[-1:], over=True)
+            case NoiseEnded():
+                return attrs.evolve(now, voices=())
+            case TurnDecided(leftover):
+                return attrs.evolve(now, turn=None, leftover=leftover)
+            case MessageTyped():
+                return attrs.evolve(now, turn=None, voices=(), leftover="")
+        return self
