@@ -84,7 +84,7 @@ def test_the_core_asks_for_no_livekit_and_no_gpl(metadata: Message) -> None:
     core = {re.split(r"[^\w-]", r)[0] for r in requirements if "extra ==" not in r}
     assert core == {"attrs", "pyyaml", "transitions", "typer", "rich"}
     assert set(metadata.get_all("Provides-Extra", [])) == {
-        *("livekit", "pipecat", "png", "postgres", "demo")
+        *("livekit", "pipecat", "png", "postgres", "smart-turn", "demo")
     }
 
 

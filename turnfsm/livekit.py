@@ -27,6 +27,7 @@ from turnfsm.runtime.livekit.event_recorder import EventRecorder
 from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
 from turnfsm.runtime.livekit.rollout import rollout
 from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.livekit.smart_turn import SmartTurn
 from turnfsm.runtime.livekit_contract import SUPPORTED, UnsupportedLiveKit
 from turnfsm.runtime.observe.telemetry import Telemetry
 from turnfsm.runtime.view.live import LiveView
@@ -37,6 +38,7 @@ __all__ = [
     "EventRecorder",
     "LiveView",
     "NotMade",
+    "SmartTurn",
     "SpeechInterrupted",
     "Telemetry",
     "Transcript",
