@@ -16,7 +16,7 @@ import av
 import numpy as np
 from livekit.agents import Agent, function_tool
 
-from turnfsm.fsm.diagram.timeline import above_each_other
+from turnfsm.fsm.diagram.timeline import stacked
 from turnfsm.fsm.journal import Journal, journal_of
 from turnfsm.runtime.demo.clock import run
 from turnfsm.runtime.demo.llm import Rule, RuleLLM
@@ -117,7 +117,7 @@ def main() -> int:
     for name, (session, options) in zip(_NAMES, SESSIONS.items(), strict=True):
         journals[session], stereo = run(play(options))
         write_ogg(folder / f"{name}.ogg", stereo)
-    (folder / "before-after.svg").write_text(above_each_other(journals), encoding="utf-8")
+    (folder / "before-after.svg").write_text(stacked(journals), encoding="utf-8")
     return 0
 
 

@@ -68,7 +68,7 @@ class Phrases:
     )
 
     def match(self, text: str, *, whole: bool = True) -> bool:
-        """Whether a text matches these phrases. A text without words does not.
+        """Whether a text matches these phrases. A text that contains no words does not match.
 
         Args:
             text: What was said.

@@ -23,7 +23,7 @@ class Supervisor:
 
 
 class Desk(Agent):
-    """Asks the supervisor what it must not decide itself."""
+    """Asks the supervisor about decisions that it must not make itself."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__(instructions="Ask the supervisor before you give a discount.")
@@ -47,18 +47,18 @@ class Desk(Agent):
 
     @turn_action
     async def ring_supervisor(self, event: Event) -> None:
-        # A task of the state: it is cancelled when the caller goes on, or after consult_limit.
+        # The state owns this task: it is cancelled when the caller speaks, or after consult_limit.
         self.supervisor.questions.append(self.question)
         self.question = ""
         self.advice = await self.supervisor.answers.get()
 
     @turn_action
-    def tell_advice(self, event: Event) -> None:
+    def say_advice(self, event: Event) -> None:
         self.session.say(f"My supervisor says: {self.advice}")
 
 
 def make_session(desk: Desk, **options: object) -> TurnSession:
-    """A session that consults as soon as the agent has said that it will."""
+    """A session that posts `consult` as soon as the agent has asked the caller to wait."""
     session: TurnSession = TurnSession(flow=FLOW, **options)  # type: ignore[arg-type]
 
     def consult(verdict: Verdict) -> None:

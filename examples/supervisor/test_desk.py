@@ -30,13 +30,13 @@ def test_the_caller_hears_what_the_supervisor_says():
     assert 12.0 < outcome.heard_saying("ten percent is fine").start < 12.5
 
 
-def test_nobody_is_asked_when_no_supervisor_is_there():
+def test_nobody_is_asked_when_no_supervisor_is_online():
     supervisor = Supervisor(online=False)
     call(supervisor, ScriptedUser().says("a discount please", at=1.0))
     assert supervisor.questions == []
 
 
-def test_a_caller_who_goes_on_is_answered_and_the_supervisor_no_longer_waited_for():
+def test_a_caller_who_says_something_else_is_answered_without_the_supervisor():
     supervisor = Supervisor()
     user = ScriptedUser().says("a discount please", at=1.0).says("never mind then", at=9.0)
     outcome = call(supervisor, user, answer_at=14.0)

@@ -43,7 +43,7 @@ def decided(
     for finding, triggers in findings:
         while coming is not None and coming.t <= finding.at + _ROUNDING:
             for follower in followers:
-                follower.hear(coming)
+                follower.process(coming)
             line, coming = coming.line, next(events, None)
         decision = _decision(followers, triggers, finding.at)
         located.append(attrs.evolve(finding, decision=decision, line=line))
@@ -51,7 +51,7 @@ def decided(
 
 
 def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
-    """What an observed session did although its flow decides otherwise."""
+    """What an observed session did although its flow decided differently."""
     for note in journal.notes:
         place = _PLACE.fullmatch(str(note.data.get("at")))
         if note.kind == "otherwise" and place is not None:
@@ -63,7 +63,7 @@ def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
 def broken_in(
     journal: Journal, flow: Flow, timers: Mapping[str, float]
 ) -> tuple[AuditFinding, ...]:
-    """The properties that a whole journal breaks, each once, with the line of the flow that did it.
+    """The properties that a journal breaks, each once, with the line of the flow that broke it.
 
     `timers` are the session's seconds, which override those of the flow.
     """
@@ -117,7 +117,7 @@ def _agent_state(follower: Follower) -> Decision | None:
 def _verdict(follower: Follower, names: list[str], at: float) -> Decision | None:
     """The decision at that moment, a refusal first; without one, what the flow would decide."""
     flow = follower.flow
-    verdicts = [follower.said[name] for name in names if name in follower.said]
+    verdicts = [follower.verdicts[name] for name in names if name in follower.verdicts]
     given = [verdict for t, verdict in verdicts if abs(t - at) <= AT_ONCE]
     if not given and names[0] in (*flow.requests, *flow.timers):
         given.append(follower.ask(names[0]))

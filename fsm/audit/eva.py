@@ -1,7 +1,7 @@
 """Converts records of EVA, the benchmark of ServiceNow, to events.
 
-A record is a folder. The user simulator says who is heard, the audit log which messages the model
-got and which tools ran, the log of the pipeline what was transcribed.
+A record is a folder. The events of the user simulator show who speaks, the audit log which messages
+the model got and which tools ran, and the log of the pipeline what was transcribed.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Evidence(StrEnum):
     MESSAGES = "which messages are in the history, and since when"
     PLAYOUT = "which playout was interrupted"
     STATES = "which agent state was published"
-    RESUMES = "which interruptions were taken for false"
+    RESUMES = "which interruptions were false"
     HANDOFFS = "when an agent handed over"
     ERRORS = "which components failed"
     CLOSE = "when and why the session closed"

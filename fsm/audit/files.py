@@ -1,4 +1,4 @@
-"""Audits files. Their content tells the format."""
+"""Audits files. The format is detected from the content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Re
     ("report", is_session_report, lambda objects: recording_of_report(objects[0])),
     ("tau-voice", is_simulation, lambda objects: recording_of_simulation(objects[0])),
 )
-"""The format, whether a JSON object is of it, and the recording of such objects."""
+"""For each format: its name, a test for its JSON objects, and the function that converts them."""
 
 
 def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
@@ -90,7 +90,7 @@ def _record_in(folder: Path) -> Recording:
             return recording_of_eva(files)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         pass
-    raise JournalError(f"{folder}: not a record of EVA; of other recordings, name the files")
+    raise JournalError(f"{folder}: not a record of EVA; for other formats, name the files")
 
 
 def _first(data: bytes) -> Mapping[str, Any]:

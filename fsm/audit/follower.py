@@ -20,7 +20,7 @@ Post = Callable[[str, Any], Verdict | None]
 class Triggers(Protocol):
     """Translates events to the triggers of one kind of flow."""
 
-    def hear(self, event: Recorded) -> None:
+    def process(self, event: Recorded) -> None:
         """Post the triggers of an event."""
 
     def host_facts(self) -> Mapping[str, bool]:
@@ -31,12 +31,12 @@ class Follower:
     """Steps through a flow along a session's events, with the timers of the flow.
 
     Attributes:
-        said: The last verdict of each trigger, and its time.
+        verdicts: The last verdict of each trigger, and its time.
     """
 
     def __init__(self, flow: Flow, triggers: Callable[[Post], Triggers]) -> None:
         self.flow = flow
-        self.said: dict[str, tuple[float, Verdict]] = {}
+        self.verdicts: dict[str, tuple[float, Verdict]] = {}
         self._machine = Machine(flow)
         self._triggers = triggers(self._post)
         self._now = 0.0
@@ -49,10 +49,10 @@ class Follower:
         """The state that the flow would be in."""
         return self._machine.state
 
-    def hear(self, event: Recorded) -> None:
+    def process(self, event: Recorded) -> None:
         """Process the next event."""
         self.go_to(event.t)
-        self._triggers.hear(event)
+        self._triggers.process(event)
 
     def go_to(self, t: float) -> None:
         """Fire the timers that are due until then."""
@@ -64,7 +64,7 @@ class Follower:
         self._now = t
 
     def ask(self, trigger: str) -> Verdict:
-        """What the flow would answer now. Changes nothing."""
+        """The verdict that the flow would give now. Changes nothing."""
         self._answer()
         return self._machine.ask(trigger)
 
@@ -84,7 +84,7 @@ class Follower:
     def _decide(self, trigger: str, of: Any) -> Verdict:
         self._answer()
         verdict = self._machine.step(trigger, of)
-        self.said[trigger] = (self._now, verdict)
+        self.verdicts[trigger] = (self._now, verdict)
         if verdict.entered:
             self._due = {timer: due for timer, due in self._due.items() if timer in verdict.keeps}
             self._late = {timer: None for timer in self._late if timer in verdict.keeps}

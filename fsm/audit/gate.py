@@ -96,5 +96,5 @@ def _seconds(word: str) -> float:
 def _known(word: str) -> str:
     names = (_ANY, *FAILURES, *PROPERTIES)
     if word not in names:
-        raise GateError(f"an audit finds nothing named {quoted(word)}; {near(word, names)}")
+        raise GateError(f"no finding is named {quoted(word)}; {near(word, names)}")
     return word

@@ -24,7 +24,7 @@ __all__ = ["Broken", "Judge", "broken_properties"]
 _LATE = 1e-3  # seconds
 
 _MOST_KNOWN = 20_000
-"""How many judged situations to cache; a conversation has few, and repeats them."""
+"""The maximum number of cached judgements. A conversation repeats few situations."""
 
 _MOST_FLOWS = 8
 
@@ -195,8 +195,8 @@ class Judge:
             held = entry.t - self._started(timer)
             if held > seconds + _LATE:
                 sentence = (
-                    f"{state} was held for {held:.3f} s since {timer} started, "
-                    f"though it leaves it after {seconds:g} s"
+                    f"{state} lasted for {held:.3f} s after the start of {timer}, "
+                    f"although this timer leaves it after {seconds:g} s"
                 )
                 yield Broken(entry.t, "", "no_dead_floor", sentence, timer)
 

@@ -18,7 +18,7 @@ _OUTAGE, _BROKEN, _SILENCE = "outage", "flow", "silence"
 _MEANS = {
     _OUTAGE: "Something has failed.",
     _BROKEN: "The flow decides an entry of the journal differently.",
-    _SILENCE: "Nobody is heard for longer than is allowed.",
+    _SILENCE: "A silence is longer than the gate allows.",
     "N": "A failure of the class N of docs/pipecat-failures.md.",
 }
 

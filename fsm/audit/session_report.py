@@ -117,8 +117,8 @@ def _error(error: Any) -> dict[str, Any]:
 def _played(events: list[Fields]) -> Iterator[Recorded]:
     """The playouts and their speeches.
 
-    A report does not say which speech is played. It is taken to be the last one that was created
-    before and not played yet; if there is none, the one before goes on after its tools.
+    A report does not say which speech is played. It is assumed to be the last one that was created
+    before and is not played yet; if there is none, the previous one continues after its tools.
     """
     spans = list(_messages(events))
     for start, end in _speaking(events):
@@ -151,8 +151,7 @@ def _messages(events: list[Fields]) -> Iterator[tuple[float, float, bool]]:
 
 
 def _speaking(events: list[Fields]) -> Iterator[tuple[float, float]]:
-    """When the agent's state is ``speaking``, or it is paused by what turns out to be no
-    interruption."""
+    """When the agent's state is ``speaking``, pauses by false interruptions included."""
     since = paused = None
     for event in events:
         t = float(event["created_at"])

@@ -21,7 +21,7 @@ Otherwise = Callable[[Verdict, str], None]
 class TurnTriggers:
     """The triggers of a flow of the kind ``turn``.
 
-    Public events do not say everything, so two things are assumed. Replies take the floor in the
+    Public events do not show everything, so two things are assumed. Replies take the floor in the
     order of their requests, and hold it until they are done or wait for their tools. A user turn is
     complete when a reply to it is requested, when an earlier reply is interrupted for it, or when
     its message is in the conversation.
@@ -30,20 +30,22 @@ class TurnTriggers:
         post: Decides on a trigger.
         otherwise: Called with what the session did although the flow has refused it or decided
             differently.
-        goes_on: Whether a call of this tool goes on when its turn is interrupted.
+        continues: Whether a call of this tool continues when its turn is interrupted.
     """
 
     def __init__(
         self,
         post: Post,
         otherwise: Otherwise = lambda verdict, did: None,
-        goes_on: Callable[[str], bool] = lambda tool: False,
+        continues: Callable[[str], bool] = lambda tool: False,
     ) -> None:
         self._post = post
         self._otherwise = otherwise
-        self._goes_on = goes_on
+        self._continues = continues
         self._barged_in: tuple[float, Verdict] | None = None  # the latest interruption
-        self._without_words = False  # it would not have interrupted, and nobody has said anything
+        self._by_noise = (
+            False  # the flow would not have interrupted, and no transcript has come since
+        )
         self._interruptible: dict[str, bool] = {}  # for each speech that is not done
         self._speculative: list[str] = []  # until the turn is committed
         self._queue: list[str] = []
@@ -55,15 +57,15 @@ class TurnTriggers:
         self._next_reply: Verdict | None = None  # that must deliver the pending results
         self._in_step = self._heard = self._stopped = self._user_speaks = False
         self._asked = self._due = False  # a reply to the turn is requested; nothing of it is heard
-        self._words: float | None = None  # when the last transcript arrived that is in no turn yet
+        self._words: float | None = None  # when the last transcript came that is in no turn yet
         self._spoke = self._answered = False  # since the last turn: speech, a reply to it
         self._commit_of: tuple[float, Verdict] | None = None
         self._now = 0.0
 
-    def hear(self, event: Recorded) -> None:
+    def process(self, event: Recorded) -> None:
         """Post the triggers of an event."""
         self._now = event.t
-        waited = self._results.hear(event)
+        waited = self._results.process(event)
         if waited is not None and (reply := self._next_reply or self._post("next_reply", None)):
             self._otherwise(reply, str(waited))
         self._translate(event)
@@ -85,7 +87,7 @@ class TurnTriggers:
             case "close":
                 self._interrupted_for_nothing()
             case "user_input_transcribed":
-                self._words, self._without_words = event.t, False
+                self._words, self._by_noise = event.t, False
                 self._post("final_transcript", None)
             case "conversation_item_added" if event.text("role") == "user":
                 self._message()
@@ -139,17 +141,17 @@ class TurnTriggers:
             self._post("user_started_speaking" if speaks else "user_stopped_speaking", None)
 
     def _interruption(self) -> None:
-        """The session ends what the agent does, since somebody speaks."""
+        """The session interrupts the agent because of voice activity."""
         verdict = self._post("barge_in", None)
         self._barged_in = None if verdict is None else (self._now, verdict)
         acts = self._holder is not None or self._in_tools
         if verdict is not None and acts and "interrupt_speech" not in verdict.actions:
-            self._without_words = True
+            self._by_noise = True
 
     def _interrupted_for_nothing(self) -> None:
-        if self._without_words and self._barged_in is not None:
-            self._without_words, (at, verdict) = False, self._barged_in
-            self._otherwise(verdict, f"the agent was interrupted at {at:.1f} s, without words")
+        if self._by_noise and self._barged_in is not None:
+            self._by_noise, (at, verdict) = False, self._barged_in
+            self._otherwise(verdict, f"the agent was interrupted at {at:.1f} s by a noise")
 
     def _created(self, event: Recorded) -> None:
         self._interrupted_for_nothing()
@@ -158,7 +160,7 @@ class TurnTriggers:
         since = None if self._answered else self._words
         if since is not None and event.text("source") != "say" and event.t - since < AT_ONCE:
             self._speculative.append(speech)
-            self._ask("preemptive_generation", "the model was called before the turn was committed")
+            self._ask("preemptive_generation", "the model was asked before the turn was committed")
             return
         if since is not None and event.text("source") != "say":
             self._commit()
@@ -238,7 +240,9 @@ class TurnTriggers:
 
     def _playback_started(self) -> None:
         self._heard = True
-        if self._holder is None:  # its message comes late, or it has called its tools first
+        if (
+            self._holder is None
+        ):  # the turn's message comes late, or the reply has called its tools first
             self._queue = [*self._speculative[:1], *self._in_tools[-1:]][:1]
             for speech in self._queue:
                 waiting = self._speculative if speech in self._speculative else self._in_tools
@@ -276,7 +280,7 @@ class TurnTriggers:
             self._post("tool_ended", None)
             at, verdict = self._barged_in or (0.0, None)
             cancelled = event.text("status") == "cancelled" and self._now - at < AT_ONCE
-            if verdict is not None and cancelled and self._goes_on(tool):
+            if verdict is not None and cancelled and self._continues(tool):
                 self._otherwise(verdict, f"the call of {tool} was cancelled")
             if not self._calls:
                 self._post(
@@ -300,13 +304,13 @@ class TurnTriggers:
 
 
 class SessionTriggers:
-    """The triggers of the flow `session`. Its agents are not settled during a handoff."""
+    """The triggers of the flow `session`."""
 
     def __init__(self, post: Post) -> None:
         self._post = post
         self._began = False
 
-    def hear(self, event: Recorded) -> None:
+    def process(self, event: Recorded) -> None:
         """Post the triggers of an event."""
         if event.text("type") == "agent_handoff":
             self._post("agent_phase_changed" if self._began else "session_started", None)

@@ -29,7 +29,8 @@ _LABEL_ROWS = 4
 
 
 def timers_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """A line for each timer from arming to its end; dense strips keep those that ever fired."""
+    """A line for each timer, from its start to its end. Dense strips show only timers that have
+    fired."""
     seen = [span for span in lanes.timers if strip.sees(span)]
     if strip.dense:
         fired = {span.label for span in lanes.timers if span.kind == "fired"}
@@ -70,7 +71,8 @@ class _Label:
 
 
 def refusals_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """Ticks with what was refused and why; a tick without room for words keeps its tip."""
+    """Ticks for refusals, with trigger and reason. A tick without room for its label has only a
+    tooltip."""
     marks = [mark for mark in lanes.refusals if strip.holds(mark.t)]
     if not marks:
         return [], 4.0
@@ -91,13 +93,13 @@ def _label(marks: Sequence[LaneMark], strip: Strip) -> _Label:
     room = min(320.0, strip.width - 8 - x - width)
     why = "" if strip.dense else clip(first.why, TEXT, room)
     width += text_width(why, TEXT)
-    # where the words end after the strip they stand before the tick, not across it
+    # a label that would end after the strip is drawn to the left of its tick
     left = x if x + width <= strip.width - 8 else x - width - 4
     return _Label(first, name, why, left, left + width)
 
 
 def _placed(labels: Sequence[_Label]) -> list[list[_Label]]:
-    """Labels in rows; events that are ignored get the room that is left."""
+    """Labels in rows. Those of ignored events are placed last, where there is room."""
     rows: list[list[_Label]] = []
     for label in sorted(labels, key=lambda label: label.mark.reason == "ignores"):
         free = next((row for row in rows if all(_apart(label, other) for other in row)), None)
@@ -133,7 +135,7 @@ def user_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
 
 
 def _speech(name: str, kind: str, spans: Sequence[Span], strip: Strip, y: float) -> Drawn:
-    """Bars with their text below, as far as there is room before the next bar."""
+    """Bars with their text below, clipped where the next bar begins."""
     lines = [lane_name(name, y + 12)]
     seen = [span for span in spans if strip.sees(span)]
     most = 0

@@ -133,7 +133,7 @@ class _Builder:
         return (row for row in self.flow.rows(name) if row.id not in self.shared_ids)
 
     def _rows(self, name: str) -> Iterator[Item]:
-        """Rows that stay and act, re-enter, or end."""
+        """Rows that stay in the state and have an effect, re-enter it, or lead to a final state."""
         for row in self._own(name):
             if row.dest in self.finals:
                 yield (self._part(row, before=(Token(f"→ {row.dest}", "dest"),)),)
@@ -146,7 +146,7 @@ class _Builder:
         """Triggers that only change facts."""
         rows = [row for row in self._own(name) if _is_note(row) and row.dest not in self.finals]
         if rows:
-            yield (_word("takes note of"), *_listed([self._part(row) for row in rows]))
+            yield (_word("updates facts on"), *_listed([self._part(row) for row in rows]))
 
     def _tuning(self, name: str) -> Iterator[Item]:
         """Settings of the session that apply in the state."""
@@ -157,7 +157,7 @@ class _Builder:
             if value is not None
         ]
         if parts:
-            yield (_word("while held"), *_listed(parts))
+            yield (_word("settings"), *_listed(parts))
 
     def _refusals(self, name: str) -> Iterator[Item]:
         said = () if name in self.finals else self.flow.without_effect(name)
@@ -225,7 +225,7 @@ class _Builder:
         if source != self.marks.state:
             return ("away",), None
         live = any(self.marks.rows.get(row.id) == "live" for row in rows)
-        return (("live",) if live else ("held",)), None
+        return (("live",) if live else ("blocked",)), None
 
     def _common(self) -> Iterator[tuple[str, tuple[Item, ...]]]:
         for heading, entries in headings(self.shared):

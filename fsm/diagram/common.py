@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow, Row, Transition
 
 __all__ = ["Shared", "headings", "shared_rows"]
 
-_LEAST = 3  # fewer states are not worth a separate place
+_LEAST = 3  # rows that fewer states share are drawn in each of them
 
 
 @attrs.frozen
@@ -24,7 +24,7 @@ class Shared:
 
 
 def headings(shared: Iterable[Shared]) -> Iterator[tuple[str, list[Shared]]]:
-    """The entries under the states that they speak of, no exceptions first."""
+    """The entries, grouped by the states that they apply to; those without exceptions first."""
     by_states: dict[tuple[str, ...], list[Shared]] = {}
     for entry in sorted(shared, key=lambda e: len(e.excepted)):
         by_states.setdefault(entry.excepted, []).append(entry)

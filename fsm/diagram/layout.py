@@ -38,7 +38,7 @@ __all__ = ["layout"]
 MARGIN = 24.0
 GUTTER = 34.0
 LANE = 16.0
-BAND_GAP = 40.0  # an arrow and the dot of the initial state fit in
+BAND_GAP = 40.0  # room for an arrow and the dot of the initial state
 BOX_GAP = 12.0
 CHANNEL = 17.0  # from the top of a band to the arrow into its state
 TEXT_MAX = 300.0
@@ -198,7 +198,7 @@ class _Spine:
             y += box.h + BOX_GAP
         return placed
 
-    # the places of all
+    # the places of cards and boxes
 
     def _card(self, card: Card, y: float) -> CardBox:
         inner = self.card_width - 2 * PAD
@@ -241,7 +241,7 @@ class _Spine:
         rect = Rect(min(near, far), y, box.w, box.h)
         return GroupBox(box.group, rect, box.rows, out, into)
 
-    # what stands above
+    # the panel above
 
     def _panel(self, y: float, inner: float) -> tuple[Panel | None, float]:
         if not self.chart.common:

@@ -15,7 +15,7 @@ __all__ = ["chart_markdown", "chart_mermaid"]
 
 
 def chart_markdown(chart: Chart) -> str:
-    """Write a chart as a page that GitHub shows with its picture."""
+    """Write a chart as a Markdown page with a diagram that GitHub renders."""
     return "\n".join(_lines(chart)) + "\n"
 
 
@@ -37,7 +37,7 @@ def _lines(chart: Chart) -> Iterator[str]:
         tuned = {name: value for name, value in tuning.items() if value is not None}
         if tuned:
             settings = ", ".join(f"`{name}` {_safe(_setting(tuned[name]))}" for name in tuned)
-            yield from (f"While held: {settings}.", "")
+            yield from (f"Settings in this state: {settings}.", "")
         refuses = () if state.final else flow.refused_in(name)
         for word, triggers in (("Refuses", refuses), ("Ignores", state.ignores)):
             if triggers:
@@ -68,9 +68,9 @@ def _safe(text: str) -> str:
 
 
 def chart_mermaid(chart: Chart) -> str:
-    """Write a chart as a `stateDiagram-v2`: what moves; `[…]` stands for a guard.
+    """Write the transitions that change the state as a `stateDiagram-v2`; `[…]` stands for a guard.
 
-    Mermaid breaks labels after 200 pixels and lets them collide, so it is given no more.
+    Labels are short, because Mermaid breaks them after 200 pixels and lets them collide.
     """
     return "\n".join(_mermaid_lines(chart)) + "\n"
 
@@ -94,7 +94,7 @@ def _mermaid_lines(chart: Chart) -> Iterator[str]:
 
 
 def _ids(states: list[str]) -> dict[str, str]:
-    """Identifiers that Mermaid takes; its own words are avoided by the prefix."""
+    """Identifiers that Mermaid accepts; the prefix avoids its keywords."""
     return {name: f"s{i}_{re.sub(r'[^A-Za-z0-9_]', '_', name)}" for i, name in enumerate(states)}
 
 
@@ -106,6 +106,6 @@ def _mermaid_label(chart: Chart, row: Row) -> str:
 
 
 def _entities(text: str) -> str:
-    """Mermaid's entities for what it would read as syntax."""
+    """Escape the characters that Mermaid would read as syntax."""
     special = '#;:"<>{}`%\\'
     return "".join(f"#{ord(c)};" if c in special else c for c in text)

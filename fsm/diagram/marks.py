@@ -21,12 +21,10 @@ class Marks:
     """What a picture highlights in a flow.
 
     Attributes:
-        state: The current state.
-        facts: The facts that are true in it.
-        rows: For each row id ``live`` (its guard holds now) or ``held`` (it does not).
-        taken: How often each row was taken.
-        refused: How often a trigger was refused in a state.
-        visits: How often each state was entered.
+        state: The current state. facts: The facts that are true in it. rows: For each row id
+        ``live`` (its guard holds now) or ``blocked`` (it does not). taken: How often each row was
+        taken. refused: How often a trigger was refused in a state. visits: How often each state was
+        entered.
     """
 
     state: str | None = None
@@ -63,13 +61,13 @@ def state_marks(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
     for row in flow.rows(state):
         verdict = machine.ask(row.trigger)
         taken = bool(verdict) and getattr(verdict, "row", None) == row.id
-        rows[row.id] = "live" if taken else "held"
+        rows[row.id] = "live" if taken else "blocked"
     names = machine.program.names(machine.facts)
     return Marks(state=state, facts=names, rows=rows)
 
 
 def journal_marks(flow: Flow, journal: Journal) -> Marks:
-    """Mark what a journal took, entered and refused, with how often.
+    """Mark how often the rows of a flow were taken, its states entered and its triggers refused.
 
     Args:
         flow: The flow.

@@ -1,7 +1,8 @@
 """The overview of a flow: its states and the arrows between them.
 
-What many states have alike (the same trigger leads to the same state) is drawn once, at the first
-of them. An arrow names at most one request, one event and one timer, two in all.
+A transition that many states share (the same trigger leads to the same state) is drawn once, at the
+first of them. An arrow names at most two triggers, which are of different kinds: request, event or
+timer.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from .text import Part, Token
 __all__ = ["build_overview"]
 
 _COMMON = 3
-"""So many states that do the same have it in common."""
+"""From so many states on, a shared transition is drawn only once."""
 
 _MOST = 2
-"""Triggers that one arrow names."""
+"""The maximum number of triggers that one arrow names."""
 
 
 def build_overview(flow: Flow) -> Chart:
@@ -68,7 +69,7 @@ def _alike(flow: Flow) -> dict[tuple[str, str], list[str]]:
 
 
 def _repeats(row: Row, alike: dict[tuple[str, str], list[str]]) -> bool:
-    """Many states have it alike and another one comes first."""
+    """Whether many states share this transition, and it is drawn at an earlier one."""
     sources = alike[row.trigger, row.dest]
     return len(sources) >= _COMMON and sources[0] != row.source
 

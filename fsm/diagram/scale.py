@@ -65,13 +65,13 @@ class Strip:
 
 
 def lane_name(label: str, y: float, kind: str = "quiet") -> str:
-    """What a lane is called, left of it."""
+    """The name of a lane, to the left of it."""
     face = SMALL if kind == "small" else TEXT
     return text(16, y, clip(label, face, LEFT - 24), kind)
 
 
 def fitted(x: float, y: float, words: str, kind: str, face: Face) -> str:
-    """Text with its own width, nothing for no words."""
+    """Text at its natural width; nothing for empty text."""
     return text(x, y, words, kind, text_width(words, face)) if words else ""
 
 

@@ -1,4 +1,4 @@
-"""The elements that our SVG is made of."""
+"""The SVG elements that pictures consist of."""
 
 from __future__ import annotations
 

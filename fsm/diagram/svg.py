@@ -17,7 +17,7 @@ from .theme import Theme, style
 __all__ = ["OVERVIEW", "chart_style", "chart_svg"]
 
 OVERVIEW = (800.0, 900.0)
-"""How wide an overview is, and how high at most: it fits a README and a phone."""
+"""The width of an overview and its maximum height: it fits a README and a phone."""
 
 _RULES = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 
@@ -94,9 +94,9 @@ class _Writer:
             yield arrow(box.into, f"s{self.colors[group.dest]}") + "</g>"
 
     def _weight(self, box: GroupBox) -> int:
-        """Where lanes are shared, what matters lies on top: faded, dashed, plain, marked."""
+        """The drawing order where edges share a lane: faded, dashed, plain, marked on top."""
         marks = set(self._group_marks(box))
-        if marks & {"away", "untaken", "held"}:
+        if marks & {"away", "untaken", "blocked"}:
             return 0
         return 3 if marks & {"live", "taken"} else 1 + ("timers" not in marks)
 

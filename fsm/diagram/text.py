@@ -1,4 +1,4 @@
-"""Coloured words in lines of a given width."""
+"""Text of several styles, wrapped to a given width."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def wrap(text: str, face: Face, width: float) -> list[str]:
 
 
 def times(count: int) -> str:
-    """How often, as a badge says it."""
+    """A count as a badge shows it: a multiplication sign and the number."""
     return f"\u00d7{count}"
 
 

@@ -41,7 +41,7 @@ def state_color(index: int, theme: Theme = "light") -> str:
 def style(rules: str, theme: Theme, states: int) -> str:
     """CSS from rules that name colours as `@paper`; `auto` follows the reader's system.
 
-    Rules that name a colour stand twice, so that readers without CSS variables see them too.
+    Rules that name a colour appear twice, for renderers without CSS variables.
     """
     plain = _filled(rules, "dark" if theme == "dark" else "light", states)
     if theme != "auto":

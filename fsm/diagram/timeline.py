@@ -27,7 +27,7 @@ from .scale import LEFT, SMALL, TEXT, Drawn, Strip, clock, lane_name
 from .shapes import number, rect, text
 from .theme import Theme, style
 
-__all__ = ["above_each_other", "timeline"]
+__all__ = ["stacked", "timeline"]
 
 _HEARD = (user_lane, agent_lane, tools_lane)
 _ALL = (*_HEARD, states_lane, timers_lane, refusals_lane)
@@ -138,7 +138,7 @@ def timeline(
     return "\n".join(_lines(lanes, journal.header.flow, start, stop, theme)) + "\n"
 
 
-def above_each_other(journals: Mapping[str, Journal], *, theme: Theme = "auto") -> str:
+def stacked(journals: Mapping[str, Journal], *, theme: Theme = "auto") -> str:
     """Draw who speaks and which tools run in several journals, on one scale, as SVG."""
     conversations = {name: read_lanes(journal) for name, journal in journals.items()}
     longest = max(lanes.end for lanes in conversations.values())

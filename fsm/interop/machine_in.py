@@ -24,7 +24,7 @@ def from_transitions(machine: transitions.Machine) -> Flow:
     """The flow that a flat machine declares; its automatic ``to_STATE`` triggers are left out.
 
     Raises:
-        FlowError: The machine nests states, or has a callback that no flow can name or hold.
+        FlowError: The machine nests states, or has a callback that a flow cannot express.
     """
     return _Reader(machine).flow()
 
@@ -127,7 +127,9 @@ class _Reader:
             remedy = "give it as a string, or define it with def"
             raise FlowError(f"{where} has a {what} without a name ({callback!r}); {remedy}")
         if not isinstance(callback, str) and self._named.setdefault(name, callback) != callback:
-            raise FlowError(f"{where} has a {what} {name!r}, as another one is called; rename it")
+            raise FlowError(
+                f"{where} has a {what} {name!r}, but another one has this name; rename it"
+            )
         return name.removeprefix(prefix) if self.ours else str(name)
 
 

@@ -1,10 +1,10 @@
 """Writes a flow as Promela: Spin then checks the declared properties a second time.
 
-The environment is the most general one, as processes: ``events`` delivers any trigger or nothing
-forever, and every timer is a process of its own. At each decision the host gives any answer. Under
-weak fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come. When
-``quiet`` is true, nothing comes any more and the host's answers do not change: what must then be
-reached is reached by timers alone, however long they take. Times are abstracted away.
+The environment is the most general one: the process ``events`` may deliver any trigger, or none
+forever, and every timer is a process of its own. At each decision a host fact may have any value.
+Under weak fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come.
+When ``quiet`` is true, no more events come and host facts do not change: timers alone must then
+reach the goal of a property, however long they take. Times are abstracted away.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SETTLES = LeadsTo("interrupted", "listening", "settle", name="an_interruption_s
 
 
 def with_turn_claims(flow: Flow) -> Properties:
-    """What a flow declares and, for a turn, those of the ten that a flow could declare itself.
+    """The properties that a flow declares; for a turn also built-in ones that it could declare.
 
-    They are weaker than the built-in ones: these look at the facts of the flow.
+    The latter are weaker than the checker's, because they refer to the facts of the flow.
     """
     held = flow.properties
     if flow.kind != "turn":
@@ -49,7 +49,7 @@ def with_turn_claims(flow: Flow) -> Properties:
 
 
 def _never(flow: Flow) -> Iterator[Never]:
-    """A host that does not answer for `user_silent` has no user who is silent inside a turn."""
+    """Without the host fact `user_silent`, the user is never silent within a turn."""
     unasked = {"user_silent"} - {*flow.host_facts}
     for name, rows in table()["rules"].items():
         for row in rows:
@@ -108,7 +108,7 @@ class _Writer:
         yield from (f"bool {flag} = false;" for flag in flags)
 
     def _frozen(self) -> list[str]:
-        """The host facts that matter once it is quiet: those that timers and effects ask for."""
+        """The host facts that matter once `quiet` is true: those that timers and effects read."""
         bodies = [self.flow.actions[action] for action in self.effects]
         late = {*self.flow.timers, *(t for body in bodies for t in (body.done, body.failed))}
         read = {f for row in self.flow.rows() if row.trigger in late for f in row.transition.reads}
@@ -125,7 +125,7 @@ class _Writer:
         yield from self._process("events", steps)
 
     def _effects(self) -> Iterator[str]:
-        """An effect that is under way may still end when all else is quiet, or never."""
+        """An effect that is under way may end while `quiet` is true, or never end."""
         steps: list[str] = []
         for action in self.effects:
             flag, body = self._under_way(action), self.flow.actions[action]
@@ -133,7 +133,7 @@ class _Writer:
                 scope = self.program.compared.get(trigger)
                 open_ = f"quiet && {flag}" + (f" && {self._scope(scope)}" if scope else "")
                 steps += self._steps(trigger, open_, f"{flag} = false; ")
-            # It may also hang: without this way out fairness would make it end.
+            # It may also hang: without this step, fairness would make it end.
             steps.append(f"atomic {{ quiet && {flag} -> {flag} = false }}")
         if steps:
             yield from self._process("effects", steps)
@@ -193,7 +193,7 @@ class _Writer:
         return " && ".join(wanted) or "true"
 
     def _taken(self, trigger: str, state: str, row: Row | None) -> str:
-        """Facts, scopes, state; then what the actions must not meet."""
+        """Update facts, scopes and state, and judge the `never` properties of the actions."""
         update = update_of(self.program, trigger)
         shown = re.sub(r'["\\%]', "_", row.id if row else f"{state}.{trigger}")
         does = [f'printf("{shown}\\n")']
@@ -217,7 +217,7 @@ class _Writer:
         return f"if :: {test} -> {self._broken(never)} = true :: else fi"
 
     def _known(self, item: Never | Always, asked: Names = ()) -> tuple[Names, Names]:
-        """What a property asks of facts; an answer that the host was not asked for may be any."""
+        """The facts that a property reads, without host facts that the decision did not read."""
         free = {*self.flow.host_facts} - {*asked}
         when = tuple(fact for fact in item.when if fact not in free)
         return when, tuple(fact for fact in item.unless if fact not in free)
@@ -263,7 +263,7 @@ class _Writer:
 
 
 def _words(flow: Flow, properties: Properties) -> dict[str, str]:
-    """Every name as an identifier; a property's stands alone, so it begins with a letter."""
+    """Every name as an identifier. A property's has no prefix, so it must begin with a letter."""
     own = [*claims(flow, properties)]
     names = [*flow.states, *flow.facts, *flow.scopes, *flow.actions, *flow.timers, flow.name]
     words: dict[str, str] = {}
@@ -273,5 +273,7 @@ def _words(flow: Flow, properties: Properties) -> dict[str, str]:
         words[name] = f"p_{word}" if name in own and not word[:1].isalpha() else word
         if taken.setdefault(words[name], name) != name:
             other = taken[words[name]]
-            raise FlowError(f"{name!r} and {other!r} are one name in Promela; rename one of them")
+            raise FlowError(
+                f"{name!r} and {other!r} become the same name in Promela; rename one of them"
+            )
     return words

@@ -20,7 +20,7 @@ from .updates import update_of
 __all__ = ["to_xstate", "xstate_module"]
 
 _LONGEST = 2**31 - 1
-"""Milliseconds, 24 days: the longest delay of a JavaScript timer. For a timer that is never due."""
+"""The longest delay of a JavaScript timer, in milliseconds: 24 days. For timers that never fire."""
 
 _MODULE = """\
 // The flow {name!r} for XState 5, written by turnfsm: createActor(machine).start()
@@ -51,8 +51,8 @@ export const implementations = {{
       for (const scope of ends) delete tokens[scope];
       return {{ facts, tokens }};
     }}),
-    // A timer starts again though its state is not entered; leaving the state cancels it by its id.
-    // One that no guard lets through is due: it is taken as soon as a guard holds.
+    // Restarts a timer although its state is not entered; leaving the state cancels it by its id.
+    // A timer that was refused by its guards is due: it is taken as soon as a guard holds.
     again: enqueueActions(({{ context, enqueue }}, {{ timer, id, due }}) => {{
       enqueue.cancel(id);
       enqueue.raise({{ type: id }}, {{ id, delay: delays[timer] }});
@@ -71,7 +71,7 @@ export const machine = setup(implementations).createMachine(config);
 
 
 def to_xstate(flow: Flow) -> dict[str, Any]:
-    """The machine's configuration: what ``createMachine`` takes, as JSON has it.
+    """The machine's configuration for ``createMachine``, as JSON.
 
     Timers are named delays. As in the event pump, one that does not leave its state starts again.
 
@@ -81,7 +81,7 @@ def to_xstate(flow: Flow) -> dict[str, Any]:
     if flow.lasting:
         remedy = "export a flow without 'lasting'"
         raise FlowError(
-            f"XState stops a timer with its state, and {flow.lasting[0]!r} goes on; {remedy}"
+            f"XState stops a timer with its state, but {flow.lasting[0]!r} is lasting; {remedy}"
         )
     for state in flow.states:
         if "." in state or "#" in state:
@@ -133,7 +133,7 @@ def _state(flow: Flow, name: str) -> dict[str, Any]:
 
 
 def _if_due(entry: dict[str, Any], timer: str) -> dict[str, Any]:
-    """What a timer does, as soon as its guard holds, once it is due."""
+    """The transition of a timer that is due, taken as soon as its guard holds."""
     wanted = entry.get("guard", {}).get("params", {})
     return entry | {"guard": _call("holds", **wanted, due=timer)}
 

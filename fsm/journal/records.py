@@ -47,8 +47,7 @@ class Entry:
     data: Mapping[str, Any]
 
     def refused(self, timers: Container[str]) -> bool:
-        """Whether it was refused. A timer whose guard does not hold stays due, and an ignored event
-        is of no use in that state: neither is refused.
+        """Whether the trigger was refused. Timers that stay due and ignored events do not count.
 
         Args:
             timers: The names of the flow's timers.

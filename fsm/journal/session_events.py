@@ -35,7 +35,7 @@ PARTS: tuple[ComponentPart, ...] = get_args(ComponentPart)
 """The components of a session that can fail; ``realtime`` is a realtime model."""
 
 LONG_VOICE = 1.0
-"""How long speech must last to be probably more than a noise, in seconds."""
+"""Seconds of speech that are probably more than a noise."""
 
 _NAMES = {"stt": "STT", "llm": "LLM", "tts": "TTS", "vad": "VAD", "realtime": "realtime model"}
 
@@ -114,7 +114,7 @@ class ComponentFailed(_Event):
 
 @attrs.frozen
 class AgentEntryFailed(_Event):
-    """An agent's ``on_enter`` has raised, so the rest of it, such as its tasks, is not done.
+    """An agent's ``on_enter`` has raised, so the rest of it, such as its tasks, did not run.
 
     Attributes:
         agent: The agent's label.
@@ -127,7 +127,7 @@ class AgentEntryFailed(_Event):
     message: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
 
     def __str__(self) -> str:
-        return f"on_enter of {self.agent} failed ({self.error}), what was left of it is not done"
+        return f"on_enter of {self.agent} failed ({self.error}), and the rest of it did not run"
 
 
 @attrs.frozen

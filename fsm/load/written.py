@@ -208,8 +208,8 @@ class Assurance:
         "runs; of several texts, the next one each time."
     )
     give_up: Texts = doc(
-        "What the agent says if the timer fires while the model has the floor and produces no "
-        "audio. The model's reply is dropped. Of several texts, the next one each time."
+        "What the agent says if the model has the floor and produces no audio in this time. The "
+        "model's reply is dropped. Of several texts, the next one each time."
     )
 
 

@@ -56,7 +56,7 @@ class Following:
         """Follow one event, as in `Recorded`, `t` seconds after the beginning."""
         if self.turn.closed:
             return
-        self._triggers.hear(Recorded(t, name, fields))
+        self._triggers.process(Recorded(t, name, fields))
         if name == "close":
             self.turn.note(Closed.KIND, **fields)
             self.turn.close()

@@ -10,7 +10,7 @@ from conversation import CALL, Conversation, half_a_minute, half_an_hour
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.diagram import journal_marks, render, timeline
 from turnfsm.fsm.diagram.lanes import Lanes, read_lanes
-from turnfsm.fsm.diagram.timeline import above_each_other
+from turnfsm.fsm.diagram.timeline import stacked
 from turnfsm.fsm.journal import Journal, parse_journal
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -123,10 +123,10 @@ def test_a_journal_without_its_flow_is_drawn() -> None:
     assert "false_interruption:" not in svg
 
 
-def test_journals_above_each_other_have_one_scale() -> None:
+def test_journals_stacked_have_one_scale() -> None:
     """The same call twice: the same bars at the same places, each under its heading, no states."""
     journal = journal_of(half_a_minute())
-    root = ElementTree.fromstring(above_each_other({"before": journal, "after": journal}))
+    root = ElementTree.fromstring(stacked({"before": journal, "after": journal}))
     first, second = root.findall(f"{SVG}g")
     assert first.attrib["id"] != second.attrib["id"]
     assert [e.text for e in root.findall(f"{SVG}text")] == ["before", "after"]

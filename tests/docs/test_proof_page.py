@@ -27,7 +27,7 @@ CHANGES = {
         "preemptive_generation: {unless: [tools_running, result_uncommitted, ",
         "preemptive_generation: {unless: [tools_running, ",
     ),
-    "without the second row\nof `noise_limit` in `listening`:": (AGENDA_OPEN, ""),
+    "the second row of `noise_limit` in `listening`:": (AGENDA_OPEN, ""),
 }
 
 

@@ -33,7 +33,7 @@ class Named:
     def __init__(self, post: Post) -> None:
         self._post = post
 
-    def hear(self, event: Recorded) -> None:
+    def process(self, event: Recorded) -> None:
         self._post(event.name, None)
 
     def host_facts(self) -> Mapping[str, bool]:
@@ -45,7 +45,7 @@ def test_a_lasting_timer_goes_on_when_a_state_is_entered(until: float, state: st
     """Others start again."""
     follower = Follower(FLOW, Named)
     for t, name in ((2.0, "open"), (4.0, "close"), (6.0, "open")):
-        follower.hear(Recorded(t, name, {}))
+        follower.process(Recorded(t, name, {}))
     follower.go_to(8.9)
     assert follower.state == "wide"
     follower.go_to(until)

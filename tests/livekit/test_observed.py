@@ -70,7 +70,7 @@ def test_the_journal_says_what_the_flow_decides_otherwise_and_where() -> None:
     assert otherwise(HOST.scenario("S1")) == [
         (
             6.8,
-            "the model was called before the turn was committed",
+            "the model was asked before the turn was committed",
             "preemptive_generation refused in tool_running: tool_running refuses it",
         ),
         (
@@ -100,7 +100,7 @@ def test_the_page_shows_these_notes() -> None:
 def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
     """But for a turn that waits for a tool, which a stock session answers late, and for the result
     of a tool that it does not say after an interruption."""
-    late = ["the model was called before the turn was committed", "the turn waited for 2.6 s"]
+    late = ["the model was asked before the turn was committed", "the turn waited for 2.6 s"]
     told = [(did, decided) for _, did, decided in otherwise(right)]
     if right.id in ("S2.1", "S2.6", "S2s.1", "D4"):
         [(did, decided)] = told
@@ -237,7 +237,7 @@ def test_the_audit_of_the_journal_names_what_is_decided_otherwise(tmp_path: Path
     file = tmp_path / "a.jsonl"
     played(HOST.scenario("S1"), lambda **options: observed(**options, sinks=[JsonlSink(file)]))
     first, second = audit_file(file).findings
-    assert first.lines()[0] == "    6.80 s  -  the model was called before the turn was committed"
+    assert first.lines()[0] == "    6.80 s  -  the model was asked before the turn was committed"
     assert "preemptive_generation refused in tool_running" in first.lines()[1]
     assert second.what == "the turn waited for 4.2 s"
     lines = [line for line in file.read_text().splitlines() if '"otherwise"' in line]

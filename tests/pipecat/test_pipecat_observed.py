@@ -65,12 +65,12 @@ def test_an_observed_pipeline_does_what_it_does_alone(id: str) -> None:
 @pytest.mark.parametrize(
     ("id", "did", "decided"),
     [
-        ("N1", "interrupted at 4.5 s, without words", "speaking -> paused / pause_output"),
-        ("N3", "interrupted at 2.2 s, without words", "stays thinking / hold_output"),
+        ("N1", "interrupted at 4.5 s by a noise", "speaking -> paused / pause_output"),
+        ("N3", "interrupted at 2.2 s by a noise", "stays thinking / hold_output"),
         ("N4", "the call of look_up was cancelled", "barge_in refused in tool_running"),
         ("T1", "the call of look_up was cancelled", "barge_in refused in tool_running"),
         ("C1", "the model was asked without the results", "request_with_results"),
-        ("D4", "the model was called before the turn", "preemptive_generation refused"),
+        ("D4", "the model was asked before the turn", "preemptive_generation refused"),
     ],
 )
 def test_the_journal_says_what_the_flow_decides_otherwise(id: str, did: str, decided: str) -> None:

@@ -53,8 +53,7 @@ def _closed(facts: Facts) -> Found:
 
 
 SEVERAL = 2
-"""How many long utterances in a row without a transcript are an outage; a single one may be a
-noise."""
+"""So many long utterances in a row without a transcript are an outage; one may be a noise."""
 
 
 def outages_in(figures: Figures) -> list[AuditFinding]:
@@ -82,6 +81,8 @@ def _unrecognised(figures: Figures) -> Found:
         elif value is None or isinstance(value, TurnEnd):
             if len(voices) >= SEVERAL:
                 since, until = voices[0].since, voices[-1].until
-                text = f"{len(voices)} voices from {since:.2f} to {until:.2f} s have no transcript"
+                text = (
+                    f"{len(voices)} utterances from {since:.2f} to {until:.2f} s have no transcript"
+                )
                 yield since, text
             voices = []

@@ -18,7 +18,7 @@ def _silent_resume(facts: Facts) -> Found:
     """A false interruption is reported although nothing was playing."""
     for event in facts.recording.named("agent_false_interruption"):
         if facts.heard_at(event.t) is None:
-            yield event.t, "a false interruption is reported, and nothing was being said"
+            yield event.t, "a false interruption is reported, although nothing was playing"
 
 
 @rule("E", "no_dead_floor", "speaking_limit", needs=(Evidence.REPLIES, Evidence.PLAYOUT))
@@ -46,7 +46,7 @@ def _dropped_reply(facts: Facts) -> Found:
         if done is None or done - speech.created > AT_ONCE or not speech.interrupted:
             continue
         if not speech.requests and any(t - done <= AT_ONCE for t in _handoffs_after(facts, speech)):
-            yield speech.created, "a reply is asked for and dropped at once: a handoff is under way"
+            yield speech.created, "a reply is requested and dropped at once: a handoff is under way"
 
 
 @rule("E", "", "drain_limit", needs=(Evidence.CLOSING,))

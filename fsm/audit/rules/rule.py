@@ -9,13 +9,26 @@ import attrs
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Facts
 
-__all__ = ["AT_ONCE", "LONG", "RULES", "AuditFinding", "Decision", "Found", "Rule", "rule"]
+__all__ = [
+    "AT_ONCE",
+    "LONG",
+    "RULES",
+    "UNANSWERED",
+    "AuditFinding",
+    "Decision",
+    "Found",
+    "Rule",
+    "rule",
+]
 
 AT_ONCE = 0.05
 """Two events within this many seconds count as simultaneous."""
 
 LONG = 1.0
 """Seconds after which something immediate counts as late."""
+
+UNANSWERED = 4.0
+"""Seconds of silence after which a user would ask whether anybody is there."""
 
 Found = Iterator[tuple[float, str]]
 """The time in seconds, and what happened, in a sentence."""
@@ -66,11 +79,9 @@ class AuditFinding:
         return f"{self.at:8.2f} s  {self.failure or '-'}  {self.what}{held}"
 
     def lines(self) -> tuple[str, ...]:
-        """The finding, followed by the flow's decision, or by why there is none."""
+        """The finding, followed by the flow's decision, or by the reason why there is none."""
         outage = not (self.failure or self.property)
-        none = (
-            "an outage: no line of a flow decides it" if outage else "the flow has no line for it"
-        )
+        none = "an outage, which no flow decides" if outage else "the flow does not decide this"
         return str(self), f"{'':12}{self.decision or none}"
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from turnfsm.fsm.audit.events import Evidence
 from turnfsm.fsm.audit.facts import Call, Facts, Speech
 
-from .rule import AT_ONCE, LONG, Found, rule
+from .rule import AT_ONCE, LONG, UNANSWERED, Found, rule
 from .waiting import WaitingResults
 
 __all__: list[str] = []
-
-_DEAF = 4.0
-"""Seconds after which a user would ask whether anybody is there."""
 
 
 @rule(
@@ -32,7 +29,7 @@ def _wasted_speculation(facts: Facts) -> Found:
         if again and not heard:
             yield (
                 speech.created,
-                f"the model is asked while {_named(running)} runs, its reply is thrown away, "
+                f"the model is asked while {_named(running)} runs, its reply is discarded, "
                 "and it is asked again",
             )
 
@@ -44,7 +41,7 @@ def _wasted_speculation(facts: Facts) -> Found:
     needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS),
 )
 def _request_without_result(facts: Facts) -> Found:
-    """The model was asked between the end of a tool and its result."""
+    """The model was asked between the end of a tool and the commit of its result."""
     for speech in facts.speeches:
         for request in speech.requests[:1]:
             missing = [
@@ -82,7 +79,8 @@ def _request_at_the_end(facts: Facts) -> Found:
             if spoke and any(abs(request - event.t) < AT_ONCE for request in speech.requests):
                 yield (
                     event.t,
-                    f"the model is asked without the result of {_named([call])}, which ends then",
+                    f"the model is asked without the result of {_named([call])}, which ends at "
+                    f"that moment",
                 )
 
 
@@ -135,12 +133,12 @@ def _late_end(facts: Facts) -> Found:
         answered = any(
             _is_of_later(facts, span.start, at) for span in facts.heard if span.start < done
         )
-        goes_on = any(span.start >= done - AT_ONCE for span in facts.heard)
-        if running and goes_on and not answered:
+        continues = any(span.start >= done - AT_ONCE for span in facts.heard)
+        if running and continues and not answered:
             yield (
                 at,
                 f"the interrupted reply ends {done - at:.1f} s later, because {_named(running)} "
-                "runs, and nothing is answered meanwhile",
+                "runs, and nothing is answered until then",
             )
 
 
@@ -152,8 +150,8 @@ def _is_of_later(facts: Facts, start: float, at: float) -> bool:
 
 @rule("D", "an_interruption_settles", "turn_committed", needs=(Evidence.CALLS,))
 def _deaf_agent(facts: Facts) -> Found:
-    """The user speaks while a tool runs, and is answered only after the tool or after a timeout,
-    and not by another call at once."""
+    """The user speaks while a tool runs, and is answered only after the tool or a timeout; the
+    model makes no other call at once."""
     for user in facts.user:
         running = [
             call for call in facts.calls if _before(call, user.start) and _before(call, user.end)
@@ -166,7 +164,7 @@ def _deaf_agent(facts: Facts) -> Found:
         again = any(user.end < other.start < answer for other in facts.user)
         called = [call.started for call in facts.calls if user.end < call.started < answer]
         taken = any(call.runs_at(at) for at in called for call in running)
-        if answer - user.end > _DEAF and not (again or taken):
+        if answer - user.end > UNANSWERED and not (again or taken):
             yield (
                 user.end,
                 f"the user speaks while {_named(running)} runs, and is answered after "
@@ -176,9 +174,9 @@ def _deaf_agent(facts: Facts) -> Found:
 
 @rule("D", "", "next_reply", needs=(Evidence.REQUESTS, Evidence.CALLS, Evidence.RESULTS))
 def _result_not_said(facts: Facts) -> Found:
-    """A result comes after its reply was interrupted, and the model is not asked with it."""
+    """A result comes after its reply was interrupted, and no request contains it."""
     results = WaitingResults()
-    waits = [results.hear(event) for event in facts.recording.events]
+    waits = [results.process(event) for event in facts.recording.events]
     for waited in (*waits, results.end(facts.recording.end)):
         if waited is not None:
             yield waited.since, str(waited)
@@ -245,8 +243,8 @@ def _corrected_effect(facts: Facts) -> Found:
             if completed and call.status == "done":
                 yield (
                     at,
-                    f"the user corrects the call of {call.name} while it runs; it has its effect "
-                    "all the same, and so has the newer call",
+                    f"the user corrects the call of {call.name} while it runs; both calls take "
+                    "effect",
                 )
                 break
 
@@ -261,7 +259,7 @@ def _cancelled_by_a_sound(facts: Facts) -> Found:
             if not user.start <= call.ended <= user.start + 2 * AT_ONCE:
                 continue
             recognised = facts.transcribed(user, 2 * LONG)
-            sound = "begins to speak" if recognised else "makes a sound without words"
+            sound = "begins to speak" if recognised else "makes a noise"
             yield call.ended, f"the user {sound}, and {_named([call])} is cancelled at that moment"
 
 

@@ -10,10 +10,10 @@ from .rule import AT_ONCE, LONG, Found, rule
 __all__: list[str] = []
 
 _UTTERANCE = 1.3
-"""Seconds of speech that are hardly a noise."""
+"""Seconds of voice activity that are unlikely to be a noise."""
 
 _SENTENCE = 3
-"""Number of words that are hardly said twice by chance, unlike a single "yes"."""
+"""Number of words that are unlikely to be repeated by chance, unlike a single "yes"."""
 
 
 @rule(
@@ -33,7 +33,7 @@ def _lost_words(facts: Facts) -> Found:
         words = set(event.words())
         later = [m for m in messages if m.t >= event.t - AT_ONCE and words <= set(m.words())]
         if words and not later:
-            sentence = "what the user said is in no history, and is not answered"
+            sentence = "a transcript of the user is not in the history, and is not answered"
             yield event.t, sentence
 
 
@@ -55,9 +55,8 @@ def _unheard_turn(facts: Facts) -> Found:
 
 @rule("N", "", "barge_in", needs=(Evidence.TRANSCRIPTS,))
 def _ended_by_a_sound(facts: Facts) -> Found:
-    """What the agent says, or is about to say, ends for good when the user makes a sound without
-    words. Only a pipeline reports that it interrupts everything; elsewhere it may be the output
-    that cannot pause."""
+    """A noise of the user ends the agent's speech, or its coming answer, for good. Only a pipeline
+    reports that it interrupts everything; elsewhere the output may be one that cannot pause."""
     for user in facts.user:
         cuts = [
             event
@@ -71,13 +70,13 @@ def _ended_by_a_sound(facts: Facts) -> Found:
         if cuts and heard is not None and heard.interrupted:
             yield (
                 user.start,
-                f"the user makes a sound without words, and the agent falls silent for good, "
+                f"the user makes a noise, and the agent falls silent for good, "
                 f"{heard.end - heard.start:.1f} s after it began to speak",
             )
         elif user.end - user.start < _UTTERANCE and any(e.fields.get("unheard") for e in cuts):
             yield (
                 user.start,
-                "the user makes a sound without words, and the answer that the agent was about to "
+                "the user makes a noise, and the answer that the agent was about to "
                 "give is discarded",
             )
 
@@ -95,7 +94,7 @@ def _answered_twice(facts: Facts) -> Found:
         if words in stood and any(between) and any(span.start > event.t for span in facts.heard):
             yield (
                 event.t,
-                "what the user said once stands twice in the history, and is answered twice",
+                "an utterance of the user is in the history twice, and is answered twice",
             )
         stood.setdefault(words, event.t)
 
@@ -121,6 +120,6 @@ def _playout_over_the_user(facts: Facts) -> Found:
             ):
                 yield (
                     span.start,
-                    f"the agent begins to speak while the user does, who goes on for "
+                    f"the agent begins to speak while the user speaks, who continues for "
                     f"{user.end - span.start:.1f} s",
                 )

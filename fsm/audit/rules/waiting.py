@@ -1,4 +1,4 @@
-"""Follows the results of tools that no request to the model contains, although a reply is due."""
+"""Finds tool results that no request to the model contains, although a reply to them is due."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import attrs
 
 from turnfsm.fsm.audit.events import Recorded
 
-from .rule import AT_ONCE
+from .rule import AT_ONCE, UNANSWERED
 
 __all__ = ["Waited", "WaitingResults"]
 
-_ENOUGH = 4.0
-"""Seconds of silence after which a user would ask whether anybody is there."""
-
 _MOST = 64
-"""The most calls, and interrupted replies, that are remembered."""
+"""The maximum number of calls, and of interrupted replies, that are remembered."""
 
 _ANSWERS = ("speech_created", "playback_started", "metrics_collected", "error")
-"""Events after which a result waits no longer: something is asked or said, or has failed."""
+"""Events that end the wait of a result: a request, playout, or a failure."""
 
 
 @attrs.frozen
@@ -77,7 +74,7 @@ class WaitingResults:
         """Whether the reply that made a call was interrupted, as far as is known."""
         return self._calls.get(call) in self._interrupted
 
-    def hear(self, event: Recorded) -> Waited | None:
+    def process(self, event: Recorded) -> Waited | None:
         """Read the next event.
 
         Returns:
@@ -115,7 +112,7 @@ class WaitingResults:
         waited = Waited(min(self._waiting.values()), silent, until)
         self._waiting.clear()
         self._silences.clear()
-        return waited if silent > _ENOUGH else None
+        return waited if silent > UNANSWERED else None
 
     def _learn(self, event: Recorded) -> None:
         speech, call = event.text("speech"), event.text("call")

@@ -34,7 +34,7 @@ _REPLACEMENTS: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
         (GovernedActivity, "_cancel_preemptive_generation", _nothing),
         (GovernedActivity, "_preemptive_generation", None),
     ),
-    "overlap": ((GovernedActivity, "_interruption_detector", None),),
+    "interruption_detector": ((GovernedActivity, "_interruption_detector", None),),
     "silences": ((GovernedActivity, "_user_silence_event", _NEVER),),
     "realtime": (
         (GovernedActivity, "_rt_session", None),

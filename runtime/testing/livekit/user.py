@@ -107,7 +107,7 @@ class ScriptedUser:
         return self.makes(Utterance(at, seconds, text, stt_delay, interims))
 
     def makes_noise(self, *, at: float, duration: float) -> ScriptedUser:
-        """Make a sound without words, such as a cough: the VAD takes it for speech."""
+        """Make a noise, such as a cough, which the VAD takes for speech."""
         return self.makes(Utterance(at, duration, "", None))
 
     def drops_out(self, *, at: float, duration: float) -> ScriptedUser:
