@@ -81,13 +81,13 @@ class Chat(host.Host):
         """Talk until the user closes the stream."""
         self.start()
         async for line in self._reader:
-            if words := line.decode().strip():
-                self.user_typed(words)
+            if text := line.decode().strip():
+                self.user_typed(text)
         await self.aclose()
         self._writer.close()
 
-    def add_user_message(self, words: str) -> str:
-        return self._add("utterance", Message("user", words))
+    def add_user_message(self, text: str) -> str:
+        return self._add("utterance", Message("user", text))
 
     def hang_up(self) -> None:
         self.tasks.start(self._hang_up())

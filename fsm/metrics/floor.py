@@ -12,7 +12,7 @@ HEARD = "speaking"
 """The state in which the agent is audible."""
 
 BLIP = 0.7
-"""Seconds: interrupted audio that is shorter means nothing to the user."""
+"""Seconds. Interrupted audio that is shorter means nothing to the user."""
 
 YIELD = 2.0
 """Seconds after which an agent that still speaks has talked through an interruption."""

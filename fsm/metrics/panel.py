@@ -123,7 +123,7 @@ class _Span:
 
 
 Event = tuple[str, float | None]
-"""What is counted, a field of `PanelCounts`, and how many seconds it took; None if it failed."""
+"""A field of `PanelCounts`, and the seconds that the event took; None if it failed."""
 
 
 def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
@@ -194,11 +194,11 @@ def _spans(ticks: Sequence[Tick], speaks: Callable[[Tick], bool]) -> Iterator[_S
 
 
 def spans_of(moments: Iterable[tuple[Time, bool]], end: Time) -> Iterator[tuple[Time, Time]]:
-    """The spans in which something is the case.
+    """The spans in which a condition holds.
 
     Args:
-        moments: Times in their order, each with whether it is the case from then on.
-        end: The end of the last span if it is still the case.
+        moments: Times in order, each with whether the condition holds from then on.
+        end: The end of the last span, if the condition still holds.
     """
     since: Time | None = None
     for t, holds in moments:
@@ -256,15 +256,15 @@ def _sounds_apart(ticks: Sequence[Tick]) -> Iterator[_Span]:
     """The user's sounds while they do not speak."""
     open_: list[tuple[tuple[str, str], int]] = []
     for n, tick in enumerate((*ticks, Tick(user=True))):
-        goes_on = [] if tick.user else list(tick.sounds)
+        present = [] if tick.user else list(tick.sounds)
         still = []
         for sound, start in open_:
-            if sound in goes_on:
-                goes_on.remove(sound)
+            if sound in present:
+                present.remove(sound)
                 still.append((sound, start))
             else:
                 yield _Span(start, n, kinds=frozenset((sound[0],)))
-        open_ = still + [(sound, n) for sound in goes_on]
+        open_ = still + [(sound, n) for sound in present]
 
 
 def _sound(sound: _Span, agents: list[_Span]) -> Iterator[Event]:

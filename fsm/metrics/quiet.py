@@ -1,4 +1,4 @@
-"""Finds why the agent is silent, at each moment."""
+"""Finds the cause of the agent's silence at each moment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .values import AgentSilence, Cause, Part, Value
 __all__ = ["QuietTimes"]
 
 _MOST_PARTS = 512
-"""The most parts of one silence; later ones are merged into the previous part."""
+"""The maximum number of parts of one silence; later ones are merged into the last part."""
 
 _MOST_CALLS = 64
 
@@ -37,8 +37,8 @@ class _Open:
 
     Attributes:
         voice: The utterance that it falls into; 0 if the user is silent.
-        after: The utterance whose transcript or end is still undecided; 0 if none.
-        of: The component that is waited for, whose failures are mentioned; None if none.
+        after: The utterance whose transcript, or end of turn, is not known yet; 0 if there is none.
+        of: The component whose failures are mentioned; None if there is none.
     """
 
     start: float
@@ -68,7 +68,7 @@ class QuietTimes:
         self._voices: dict[int, tuple[float, float]] = {}  # when each began and ended
         self._worded: dict[int, float] = {}  # when its first transcript arrived
         self._unrecognised: set[int] = set()
-        self._in_a_row: list[set[int]] = []  # without a transcript so far; one may be a noise
+        self._in_a_row: list[set[int]] = []  # those without a transcript so far; one may be a noise
         self._any_words = False
         self._voice_at = 0.0
         self._undecided = 0  # the utterance after which no turn has been committed yet
@@ -210,23 +210,23 @@ class QuietTimes:
     def _cause(self) -> tuple[Cause, str]:
         state = self._state
         if state == "paused" or "output_held" in self._facts:
-            held = "cut off" if state == "paused" else "held before its first frame"
+            held = "paused" if state == "paused" else "held before its first frame"
             by = f" by {self._held}" if self._held else ""
             voice = ", the user keeps speaking" if self._user else ""
             return "output_held", f"the output is {held}{by}{voice}"
         if self._user:
-            return "user_has_the_floor", f"the user speaks since {self._voice_at:.2f} s"
+            return "user_has_the_floor", f"the user has been speaking since {self._voice_at:.2f} s"
         if state == "interrupted":
             return "winding_down", "the interrupted reply is ending"
         if self._refused:
             return "refused", "; ".join(why for _, why in self._refused.values())
         if state == "tool_running":
             calls = ", ".join(self._calls.values())
-            return "tool_running", f"the turn waits for a tool: {calls or 'its name is not kept'}"
+            return "tool_running", f"the turn waits for a tool: {calls or 'its name is unknown'}"
         if state == "confirming":
             return "user_has_the_floor", "the user was asked whether a tool may run"
         if state not in _KNOWN:
-            return "own_state", f"the flow holds {state}"
+            return "own_state", f"the flow is in the state {state}"
         return self._of_reply(state)
 
     def _of_reply(self, state: str) -> tuple[Cause, str]:
@@ -238,7 +238,7 @@ class QuietTimes:
                 return "tts", f"the first text came at {at:.2f} s, no audio has come"
             return "llm", f"the model was asked at {self._step:.2f} s, nothing has come"
         if self._asked is not None:
-            why = f"the turn of {self._asked:.2f} s is in on_user_turn_completed"
+            why = f"the turn committed at {self._asked:.2f} s is in on_user_turn_completed"
             return "application", why
         if self._scheduled is not None or state == "thinking":
             since = "" if self._scheduled is None else f" since {self._scheduled:.2f} s"
@@ -255,10 +255,12 @@ class QuietTimes:
         if self._no_audio is not None:
             return "no_audio", f"no audio of the user has come since {self._no_audio:.2f} s"
         if self._to_say is not None:
-            why = f"an answer or a result waits since {self._to_say:.2f} s, the model was not asked"
+            why = (
+                f"a pending answer or result of {self._to_say:.2f} s is in no request to the model"
+            )
             return "nothing_asked", why
-        goes_on = ", ".join(self._released.values())
-        aside = f"; in the background runs {goes_on}" if goes_on else ""
+        background = ", ".join(self._released.values())
+        aside = f"; in the background: {background}" if background else ""
         return "nothing_asked", f"no reply was requested{aside}"
 
     # -- the parts
@@ -334,7 +336,7 @@ _ROUNDED = 0.002
 """Seconds; the times of a note are rounded."""
 
 _LET_GO = ("tool_unblocked", "tool_turn_over", "tool_reported", "tool_correction")
-"""The notes of a call that continues without its turn."""
+"""The notes that say that a call continues without its turn."""
 
 _MAY_WAIT = ("turn_committed", "reply", "start_playout")
-"""Requests that, while refused, keep the agent silent."""
+"""Requests whose refusal keeps the agent silent."""

@@ -11,8 +11,8 @@ from .values import LongWait, Response, ToolEnd, TurnEnd, Value
 
 __all__ = ["TurnTimes"]
 
-_KEPT = 64
-"""How many waiting turns and open calls to track at once."""
+_MOST = 64
+"""The maximum number of deferred turns, and of open calls, that are tracked."""
 
 
 class TurnTimes:
@@ -20,7 +20,7 @@ class TurnTimes:
 
     def __init__(self) -> None:
         self._voice_ended: float | None = None  # since the last commit
-        self._kept: deque[float] = deque(maxlen=_KEPT)
+        self._deferred: deque[float] = deque(maxlen=_MOST)
         self._asked: float | None = None
         self._speech: str | None = None
         self._turn = 0
@@ -34,9 +34,9 @@ class TurnTimes:
             case "user_stopped_speaking" if verdict:
                 self._voice_ended = now
             case "turn_deferred" if verdict:
-                self._kept.append(self._asked_at(now))
+                self._deferred.append(self._asked_at(now))
             case "turn_committed" if verdict:
-                self._asked = self._kept.popleft() if self._kept else self._asked_at(now)
+                self._asked = self._deferred.popleft() if self._deferred else self._asked_at(now)
                 self._speech, self._turn = None, 0
             case "reply_requested" if verdict:
                 self._speech, self._turn = entry.data.get("speech"), _number(entry.data.get("turn"))
@@ -55,7 +55,7 @@ class TurnTimes:
         elif note.kind == "turn_waits_long":
             self._waits(now, note, out)
         elif note.kind == "tool_started":
-            if len(self._calls) >= _KEPT:
+            if len(self._calls) >= _MOST:
                 self._calls.pop(next(iter(self._calls)))
             self._calls[str(data.get("call"))] = (
                 str(data.get("name", "")),
@@ -88,7 +88,7 @@ class TurnTimes:
 
     def _heard(self, now: float, step: str, out: list[Value]) -> None:
         if self._speech is not None and step.rpartition("#")[0] not in ("", self._speech):
-            return  # a note of somebody else
+            return  # another speech
         if self._asked is not None:
             out.append(Response(self._asked, now, self._turn))
             self._asked = None

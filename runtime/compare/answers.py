@@ -1,4 +1,4 @@
-"""What a scripted model answers, by rules that a YAML file gives."""
+"""The answers of a scripted model, by rules from a YAML file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import attrs
 __all__ = ["Rules", "Seen", "answer_to", "calls_of"]
 
 Rules = Sequence[Mapping[str, Any]]
-"""The first one whose conditions hold gives the answer. Its other keys: the `text` and `calls` of
-the answer; `all`: rules whose texts are joined; `as`: the rules that decide, by name, perhaps with
-a `preamble` for calls."""
+"""The first rule whose conditions hold gives the answer. Its other keys: the `text` and `calls` of
+the answer; `all`: rules whose texts are joined; `as`: the name of other rules that give the answer,
+optionally with a `preamble` for their calls."""
 
 
 @attrs.frozen
@@ -21,12 +21,12 @@ class Seen:
 
     Attributes:
         last: The text to answer.
-        by: Whose it is, such as ``user`` or ``developer``.
+        by: The role of its author, such as ``user`` or ``developer``.
         user: The user's last message.
-        said: All that the agent has said.
+        said: Everything that the agent has said.
         shown: Every message and result.
         results: The results of the calls.
-        called: It shows a call.
+        called: The request contains a call.
     """
 
     last: str

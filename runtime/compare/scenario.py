@@ -34,7 +34,7 @@ class Side:
 
     @classmethod
     def of(cls, scenario: Scenario, outcome: Outcome) -> Self:
-        """What a scenario says of a conversation."""
+        """Judge a conversation."""
         left = [f"the task {name} outlives the session" for name in outcome.orphans]
         return cls(tuple(outcome.heard), (*scenario.verdict(outcome), *left))
 
@@ -54,7 +54,7 @@ class Compared:
 
     @property
     def verdict(self) -> Literal["as described", "wrong", "stock went right", "stock went wrong"]:
-        """`wrong` is about ours; stock may go wrong in a control, or no longer in a failure."""
+        """`wrong` is about ours. Stock went wrong in a control, or right in a known failure."""
         if not self.ours.right:
             return "wrong"
         if self.stock.right == self.scenario.control:
@@ -63,7 +63,7 @@ class Compared:
 
 
 def compare(host: Host, scenarios: Iterable[Scenario]) -> Iterator[Compared]:
-    """Play each scenario on both, in virtual time."""
+    """Play each scenario on both contenders, in virtual time."""
     for scenario in scenarios:
         stock, ours = (
             Side.of(scenario, scenario.play(one.session)) for one in (host.stock, host.ours)
@@ -76,7 +76,7 @@ HostName = Literal["livekit", "pipecat"]
 
 @attrs.frozen
 class FailureClass:
-    """A class of failures, and what prevents it here."""
+    """A class of failures, and how turnfsm prevents it."""
 
     letter: str
     title: str
@@ -178,7 +178,7 @@ Build = Callable[[Any], Stage]
 """Takes what runs the conversation, such as `AgentSession`: see `Contender.session`."""
 
 Verdict = Callable[[Any], list[str]]
-"""The problems, said as what the user heard and when; empty when all went right."""
+"""The problems, described by what the user heard and when; empty if there are none."""
 
 
 @attrs.frozen
@@ -199,7 +199,7 @@ class Scenario:
 
     @property
     def control(self) -> bool:
-        """It goes right on a stock session, which shows that the kit is sound."""
+        """It goes right on a stock session, which shows that the test kit is sound."""
         return not self.failure
 
     def play(

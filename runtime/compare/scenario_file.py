@@ -27,8 +27,8 @@ def read_host(
     """Read a host. The other arguments are as in `Host`.
 
     Args:
-        conversation: Returns how to play the entry of a scenario, and how to judge it. Removes from
-            the entry what it uses.
+        conversation: Takes the entry of a scenario, and removes the keys that it uses. Returns the
+            functions that play and judge the scenario.
     """
     data = yaml.safe_load(file.read_text(encoding="utf-8"))
     scenarios = []
@@ -50,7 +50,7 @@ def read_host(
 
 
 def verdict_of(written: Iterable[str | Mapping[str, Any]], known: Mapping[str, Check]) -> Verdict:
-    """The verdict that an entry is to `expect`: the problems of all its checks.
+    """The verdict of an entry's `expect`: the problems that all its checks find.
 
     Args:
         written: The checks: the name, or a mapping whose first key is the name, with its argument,

@@ -41,7 +41,7 @@ def summary(host: Host, rows: Sequence[Compared]) -> str:
 
 
 def as_table(host: Host, rows: Sequence[Compared]) -> Table:
-    """For a terminal, with rich."""
+    """The comparison for a terminal, with rich."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def _described(scenario: Scenario) -> str:
 
 
 def _wrong(scenario: Scenario) -> str:
-    """What somebody gets that is wrong, and where it is discussed; a control is no failure."""
+    """The harm of a failure, and where it is discussed; empty for a control."""
     if scenario.control:
         return ""
     links = ", ".join(f"[{_short(link)}]({link})" for link in scenario.links)
@@ -108,7 +108,7 @@ def _short(link: str) -> str:
 
 
 def _evidence(side: Side) -> list[str]:
-    """The first problems, or that there is none; then what was heard and when."""
+    """The first problems, or ``right``; then what was heard and when."""
     said = [f"wrong: {problem}" for problem in side.problems[:2]]
     if len(side.problems) > 2:
         said.append(f"and {len(side.problems) - 2} more")

@@ -145,7 +145,7 @@ class Host:
         `ToolCalls.late_result` follows."""
         raise NotImplementedError
 
-    def add_user_message(self, words: str) -> str:
+    def add_user_message(self, text: str) -> str:
         """Add a message of the user to the conversation, and return its id."""
         raise NotImplementedError
 
@@ -159,7 +159,7 @@ class Host:
             reply.task.cancel()
 
     def yield_floor(self, reply: Reply) -> None:
-        """A reply releases the floor and waits for it again. It happens only if the host reports
+        """A reply releases the floor and waits for it again. Called only if the host reports
         `SpeechReports.response_awaited`."""
         raise NotImplementedError
 
@@ -167,20 +167,20 @@ class Host:
         """Whether the user may interrupt a reply now."""
         return True
 
-    # -- what happens
+    # -- events
 
-    def user_typed(self, words: str) -> None:
+    def user_typed(self, text: str) -> None:
         """The user has typed a line. It counts as speech that starts and stops at once."""
         conductor = self.conductor
         conductor.user.voice_started()
         conductor.utterance.voice_started()
-        conductor.user.transcript_received(words, final=True)
+        conductor.user.transcript_received(text, final=True)
         conductor.user.barge_in()
         conductor.user.final_transcript()
         conductor.utterance.post("final_transcript")
         conductor.utterance.voice_ended()
         conductor.user.voice_ended()
-        self.take_turn(Turn(words))
+        self.take_turn(Turn(text))
 
     def interrupt(self) -> None:
         """The application interrupts the reply."""
@@ -248,9 +248,9 @@ class Host:
             self.continue_reply(reply)
 
     def continue_reply(self, reply: Reply) -> None:
-        """A reply awaits no more results: it delivers them, or ends."""
+        """The results of all calls of a reply have come: it delivers them, or ends."""
         if reply.finished or self.conductor.floor.holds(reply):
-            return  # after its step has returned the floor
+            return  # `step_finished` calls this again when the step has released the floor
         if reply.continues and not reply.interrupted:
             reply.task = self.tasks.start(self._run(reply))
         else:
@@ -267,7 +267,7 @@ class Host:
         while not reply.over:
             await conductor.until(lambda: reply.over or floor.step is None)
             if asks_model and not reply.over:
-                await asyncio.sleep(0)  # a turn that had to wait comes first
+                await asyncio.sleep(0)  # a deferred turn comes first
                 await conductor.requests.may_request(reply)
                 if conductor.keeping is not None:
                     await conductor.keeping.before_reply()

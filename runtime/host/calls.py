@@ -128,7 +128,7 @@ class Calls:
     async def run(
         self, call: OpenCall, work: Callable[[], Awaitable[None]], limit: float = 0.0
     ) -> None:
-        """Run the tool of a call that has begun, if the user need not confirm it, or has done so.
+        """Run the tool of a call that has begun, after the user's confirmation if it is needed.
 
         Args:
             work: Runs the tool, and gives its result to `settle`.
@@ -207,7 +207,9 @@ class Calls:
         if not call.late:
             tools.given([Result(call.id, not call.deliver)])
             if call.deliver and not self._runs_for(call.reply):
-                conductor.speech.reply_started(call.reply)  # it follows when all have their results
+                conductor.speech.reply_started(
+                    call.reply
+                )  # it continues when all results have come
         if conductor.keeping is not None:
             conductor.keeping.call_ended()
             await conductor.requests.after_call()

@@ -11,7 +11,7 @@ __all__ = ["PausableOutput"]
 
 
 class PausableOutput:
-    """An `Output`. Ask it before each piece is played: a frame of audio, or a sentence on a screen.
+    """An `Output`. Call `passes` before each piece is played: a frame of audio, or a line of text.
 
     Example::
 
@@ -32,7 +32,7 @@ class PausableOutput:
 
     async def opened(self) -> None:
         """Wait until pieces may pass."""
-        while self.closed:  # it may be paused again before this goes on
+        while self.closed:  # it may be paused again before this task runs
             await self._open.wait()
 
     async def passes(

@@ -28,10 +28,10 @@ def request(
     """Make a request for the step of a reply that has the floor, and report it.
 
     Args:
-        given: The items of the conversation, in order.
-        message: Makes a message from the reply's instructions, or a hint about results to mention.
-        came: The items of the conversation that are missing in `given`.
-        running: Makes the message that stands for the result of a call that still runs.
+        given: The items of the conversation, in order. message: Makes a message from the reply's
+        instructions, or a hint about results to mention. came: Items of the conversation that came
+        later and are missing in `given`. running: Makes the message that stands for the result of a
+        call that still runs.
 
     Returns:
         The messages for the model: the `of` of each item, the instructions and the hint.
@@ -75,8 +75,8 @@ def _placeholders(given: Sequence[Item], message: Callable[[], Any]) -> list[Ite
 
 
 def _marked(items: Sequence[Item], due: Mapping[str, str]) -> list[Item]:
-    """Note which results the user has not heard. A late one may have taken the place of the output
-    that says that the call is running."""
+    """Mark the results that the user has not heard. A late result may have replaced the output that
+    says that the call is still running."""
     marked = []
     for item in items:
         if item.part == "result" and not item.placeholder:

@@ -1,4 +1,4 @@
-"""A turn of the user, as a host hears it."""
+"""A turn of the user, as a host reports it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ class Turn:
     """A `UserTurn`.
 
     Attributes:
-        new_transcript: Its text.
-        restored: A previous worker has heard it.
+        new_transcript: Its text. restored: A previous worker has received it.
     """
 
     new_transcript: str
@@ -26,8 +25,8 @@ def commit_turn(conductor: Conductor, turn: Turn) -> bool:
     """A turn of the user is complete. Ask the flow whether it may be answered now.
 
     Returns:
-        True if so; a request for the reply follows. Otherwise the flow ignores it, or takes it
-        later: then it calls `Agent.take_turn`.
+        True if it may be answered; a request for the reply follows. Otherwise the flow ignores the
+        turn, or takes it later with `Agent.take_turn`.
     """
     taken = conductor.commits.may_commit(turn)
     conductor.utterance.post("turn_decided")

@@ -79,7 +79,7 @@ class Observers(observers.Observers):
         assert self._at is not None
         floor, room = self._at
         if self.telemetry is not None and self.telemetry.spans:
-            yield SpanEvents(self.telemetry.said, _Spans(floor).current)
+            yield SpanEvents(self.telemetry.text, _Spans(floor).current)
         if self._publish_state and room is not None:
             self._room_state = RoomState(partial(_set_attribute, room))
             yield self._room_state

@@ -1,6 +1,4 @@
-"""Observes a running session: log lines, telemetry, the check of its own journal. Has no influence
-on it.
-"""
+"""Observes a running session without affecting it: log lines, telemetry, checks of its journal."""
 
 from .watch import Consumer, Watch
 

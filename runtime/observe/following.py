@@ -17,7 +17,7 @@ __all__ = ["FollowedTurn", "Following"]
 
 
 class FollowedTurn(TurnRuntime):
-    """The runtime of a flow that follows a conversation: it carries nothing out."""
+    """The runtime of a flow that follows a conversation and carries out no action."""
 
     __slots__ = ()
 

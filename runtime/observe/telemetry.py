@@ -28,23 +28,23 @@ class Telemetry:
     """Sends a session to OpenTelemetry: `TurnSession(telemetry=Telemetry(...))`.
 
     Args:
-        meter_provider: Where histograms and counters go; by default the global one.
-        spans: Add the events `turnfsm.transition` and `turnfsm.refused` to LiveKit's spans.
-        said: The events may contain text of the conversation, as far as the journal has it.
+        meter_provider: Where histograms and counters go; by default the global one. spans: Add the
+        events `turnfsm.transition` and `turnfsm.refused` to LiveKit's spans. text: The events may
+        contain text of the conversation, as far as the journal has it.
 
     Example:
         >>> from turnfsm.livekit import Telemetry
-        >>> Telemetry(spans=False).said
+        >>> Telemetry(spans=False).text
         False
     """
 
     def __init__(
-        self, meter_provider: Any | None = None, *, spans: bool = True, said: bool = False
+        self, meter_provider: Any | None = None, *, spans: bool = True, text: bool = False
     ) -> None:
         from turnfsm.fsm.metrics.measurements import INSTRUMENTS, measurements_in
 
         self.spans = spans
-        self.said = said
+        self.text = text
         self._measurements_in = measurements_in
         provider = meter_provider or otel_metrics.get_meter_provider()
         meter = provider.get_meter("turnfsm")
@@ -92,11 +92,11 @@ class Figures:
 class SpanEvents:
     """Adds decisions as events to the current span of a session, if there is one.
 
-    With `said` the events may contain text of the conversation.
+    With `text` the events may contain text of the conversation.
     """
 
-    def __init__(self, said: bool, span: Callable[[], Span | None]) -> None:
-        self._said = said
+    def __init__(self, text: bool, span: Callable[[], Span | None]) -> None:
+        self._text = text
         self._span = span
 
     def __call__(self, raw: Raw) -> None:
@@ -120,7 +120,7 @@ class SpanEvents:
             name = "turnfsm.transition"
             fields["turnfsm.dest"], fields["turnfsm.row"] = verdict.dest, verdict.row or ""
         fields["turnfsm.seq"] = seq
-        if self._said and data:
+        if self._text and data:
             texts = ((key, data[key]) for key in PRIVATE if key in data)
             fields |= {f"turnfsm.{key}": v for key, v in texts if isinstance(v, _SCALARS)}
         span.add_event(name, fields)

@@ -36,7 +36,7 @@ class TurnLog:
     """Writes the lines of one session."""
 
     measures = True
-    late = 1.0  # among the lines of others
+    late = 1.0  # so that the lines are near those of other loggers
 
     def __init__(self) -> None:
         self._turn: TurnEnd | None = None
@@ -88,7 +88,7 @@ class TurnLog:
         }
         parts = [f"turn {turn.number} {turn.outcome}" + (f": {turn.why}" if turn.why else "")]
         if turn.deferred:
-            parts.append("had to wait")
+            parts.append("deferred")
         if response is not None:
             parts.append(f"response {response.seconds:.2f} s")
         if self._stop is not None:
@@ -116,7 +116,7 @@ class TurnLog:
             case AudioStopped():
                 return f"no audio of the user since {event.since:.2f} s"
             case AudioResumed():
-                return "audio of the user comes again"
+                return "audio of the user arrives again"
             case Closed():
                 counts = [f"{count} {outcome}" for outcome, count in self._outcomes.items()]
                 return f"{event}; turns: {', '.join(counts) or 'none'}"

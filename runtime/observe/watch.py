@@ -38,8 +38,8 @@ class Watch:
     """Reads a journal for its consumers. Without them it does nothing. An event loop must be
     running.
 
-    Consumers get records in batches, so that posts stay fast. Record by record it would take
-    several times as long, because LiveKit's code runs in between.
+    Consumers get records in batches, so that posts stay fast. Processing each record at once would
+    take several times as long, because LiveKit's code runs in between.
     """
 
     def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:
@@ -82,7 +82,7 @@ class Watch:
             fed.append((record, follower.feed(record) if follower else ()))
         missed = journal.seq - self._seq - len(fed)
         if missed:
-            logger.warning("%d records came at once and were dropped: no figure has them", missed)
+            logger.warning("%d records came at once and are missing in the figures", missed)
         self._seq = journal.seq
         self._give(fed)
 

@@ -25,7 +25,7 @@ INTERVAL = 0.02
 """Seconds between two batches. A dying worker may lose this much."""
 
 LOOKS = 25
-"""After this many intervals without an entry the keeper stops polling. Meanwhile no post has to
+"""The keeper stops polling after so many intervals without an entry. Until then, posts need not
 start a timer."""
 
 BEAT = 5.0
@@ -96,7 +96,7 @@ class Keeper:
             if loop.time() >= end:
                 raise StoreUnavailable(
                     f"{exc}; the session {self.session!r} cannot begin: start the store, or "
-                    "leave store= out to go on without one"
+                    "leave store= out to continue without one"
                 )
 
         acquired = await self._call(partial(self._store.acquire, self.session, check), away)
@@ -115,8 +115,8 @@ class Keeper:
         self._beat()
 
     async def durable(self, limit: float) -> None:
-        """Wait until everything so far is stored, and it is certain that no other worker has the
-        session.
+        """Wait until everything so far is stored, and the store has confirmed that no other worker
+        has the session.
 
         Args:
             limit: Seconds to wait for a store that does not answer.
@@ -236,7 +236,7 @@ class Keeper:
     def _not_answered(self, exc: StoreUnavailable) -> None:
         if self._away is None:
             logger.warning(
-                "session %r: %s; the conversation goes on, and what happens is written "
+                "session %r: %s; the conversation continues, and its records are written "
                 "when the store answers again", self.session, exc,
             )  # fmt: skip
         self._away = exc

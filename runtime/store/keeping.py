@@ -90,7 +90,7 @@ class Keeping:
     # -- the life of a session
 
     async def acquire(self, flow: Flow, calls: Callable[[Journal], object]) -> Past | None:
-        """Take over the session, which continues under this flow. Only the first time counts.
+        """Take over the session, which continues with this flow. Only the first call has an effect.
 
         `calls` reads the tool calls of a journal.
 
@@ -99,7 +99,7 @@ class Keeping:
 
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued. Then the
-                worker that has it keeps it.
+                worker that has the session keeps it.
         """
         if self.acquired:
             return self._past
@@ -145,7 +145,7 @@ class Keeping:
                 self._keeper, self._unstored_end = None, False
 
     def transcript_received(self) -> None:
-        """Store a transcript that is in no turn yet."""
+        """Store a transcript that does not belong to a turn yet."""
         if self._keeper is not None:
             self._keeper.look()
 
@@ -191,4 +191,4 @@ class Keeping:
             logger.warning("%s", error)
             self._taken(error)
         else:
-            logger.error("session %r is not kept any more: %s", self.session_id, error)
+            logger.error("session %r is no longer stored: %s", self.session_id, error)

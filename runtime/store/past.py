@@ -18,8 +18,8 @@ from .protocol import Acquired, StoreError
 __all__ = ["Past", "read_past"]
 
 KEPT = "kept"
-"""The key of a record outside the journal: the flow, items of the conversation, agent, unfinished
-turns."""
+"""The key of records outside the journal: the flow, items of the conversation, the agent,
+unfinished turns."""
 
 
 @attrs.frozen
@@ -98,7 +98,7 @@ class Past:
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
-        """The facts that the next worker needs if this one dies before it has said anything."""
+        """The facts that the next worker needs if this one dies before the agent has spoken."""
         names = "reply_under_way", "reply_heard", "transcript_lost"
         return {name: getattr(self, name) for name in names}
 
@@ -174,8 +174,8 @@ def read_past(acquired: Acquired, flow: Flow, calls: Callable[[Journal], object]
         calls(journal)
     except (KeyError, ValueError, TypeError, JournalError) as exc:
         raise StoreError(
-            f"session {acquired.session!r}: its records cannot be read ({exc}); go on with the "
-            "turnfsm that wrote it, or give another session_id"
+            f"session {acquired.session!r}: its records cannot be read ({exc}); use the "
+            "turnfsm that wrote them, or give another session_id"
         ) from None
     if (reason := why_not(past.flow, flow)) is not None:
         raise StoreError(
@@ -214,6 +214,6 @@ def _folded(epoch: int, journal: Journal, extras: Iterable[Mapping[str, Any]]) -
 
 
 _MISSING = (
-    "the words of the conversation",
-    "what calls were made with, and what they gave",
+    "the texts of the conversation",
+    "the arguments and results of calls",
 )

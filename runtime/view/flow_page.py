@@ -55,7 +55,7 @@ class FlowFile:
     def read(self) -> dict[str, Any]:
         """Read and prove the file again. Returns what the page shows.
 
-        While the file is not a flow, the page shows the findings, and the last flow.
+        While the file is not a flow, the page shows the findings, and the last valid flow.
         """
         report = check_file(self.name)
         try:
@@ -76,7 +76,7 @@ class FlowFile:
             "matrix": _matrix(matrix(shown)),
             "simulation": simulate(shown, ()),
         }
-        if not loaded:  # the lines are those of the file, the rest is what it was
+        if not loaded:  # the lines of the present file, and everything else of the last valid flow
             files = [{"name": str(self.name), "text": _text(self.name)}]
             self.data["flow"]["source"] = {"files": files, "at": {}}
         return self.data

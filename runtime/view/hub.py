@@ -34,7 +34,7 @@ MOST_WAITING = 10_000
 MOST_SESSIONS = 500
 
 MOST_UNREAD = 20
-"""The maximum number of journals that are said not to be shown, the latest ones."""
+"""The maximum number of messages about journals that cannot be shown; older ones are dropped."""
 
 MOST_ROWS_IN_ALL = 400_000
 """The maximum number of records of all sessions, before finished ones are removed."""
@@ -44,10 +44,9 @@ class Conversation:
     """One session as viewers see it. Used in the server's thread only.
 
     Attributes:
-        first: The number of the oldest row in memory, from 0.
-        ended: The session is over.
-        closed: The journal says so.
-        how: How it has ended, in a sentence; empty if the journal does not say it.
+        first: The number of the oldest row in memory, from 0. ended: The session is over. closed:
+        The journal has the record of the close. how: How it has ended, in a sentence; empty if the
+        journal does not say it.
     """
 
     def __init__(self, key: str, flow: Flow, head: Header, title: str) -> None:
@@ -63,7 +62,7 @@ class Conversation:
         self._head = head
         self._rows: deque[str] = deque()
         self._encode = RecordEncoder(flow)
-        self._state, self._facts = head.initial, "[]"  # before the oldest row that is kept
+        self._state, self._facts = head.initial, "[]"  # before the oldest row in memory
         self._seq = 0
         self._marks: deque[tuple[str, str]] = deque()
 
@@ -195,7 +194,7 @@ class Feed:
         if record is None:
             if self._shown is not None:
                 self._shown.ended = True
-                self._hub.feeds.remove(self)  # one that is started again says so
+                self._hub.feeds.remove(self)  # `write` adds it again if the session restarts
             self._shown = None
             return
         try:
@@ -267,7 +266,7 @@ class Hub:
         return next(reversed(running or list(self.conversations.values())), None)
 
     def listed(self) -> Iterator[dict[str, Any]]:
-        """The sessions, the one with the most trouble first; of equal ones the newest."""
+        """The sessions, those with the most trouble first; among equals, the newest first."""
         newest = reversed(list(self.conversations.values()))
         return (one.listed() for one in sorted(newest, key=lambda one: one.rank, reverse=True))
 

@@ -30,13 +30,13 @@ VARIABLE = "TURNFSM_VIEW"
 """The environment variable that shows every session: 1, a port, or host:port."""
 
 _BEAT = 1.0
-"""Seconds after which a viewer gets the time although nothing has happened."""
+"""Seconds after which a viewer gets the current time even if nothing has happened."""
 
 _LIST_EVERY = 1.0
 """Seconds between two lists of sessions: their figures change all the time."""
 
 _MORE_PORTS = 20
-"""A worker runs each job in a process of its own: the next one takes the next port."""
+"""The number of ports to try after a busy one. A worker runs each job in a process of its own."""
 
 
 class LiveView:
@@ -151,7 +151,7 @@ _lock = threading.Lock()
 
 
 def view_of(view: LiveView | bool | str | None) -> LiveView | None:
-    """The page that an argument or the environment variable asks for; one for each address.
+    """The page that an argument or the environment variable requests; one for each address.
 
     Args:
         view: True is the default address. Text is a port or ``host:port``. None uses the variable.
@@ -170,7 +170,7 @@ def view_of(view: LiveView | bool | str | None) -> LiveView | None:
         if address not in _views:
             try:
                 _views[address] = LiveView(*address, more_ports=_MORE_PORTS)
-            except TurnfsmError as error:  # a session must not end because nobody can look at it
+            except TurnfsmError as error:  # a session must not end because it cannot be shown
                 logger.warning("the session is not shown: %s", error)
                 return None
             logger.warning("turnfsm shows the sessions of this process at %s", _views[address].url)
@@ -183,7 +183,7 @@ def sinks_of(
     """The sinks of a session, and one for the page that shows it, as `view_of`.
 
     Raises:
-        TurnfsmError: One of them is no sink, or `view` is none of what it may be.
+        TurnfsmError: One of them is not a sink, or `view` is not a valid value.
     """
     checked = check_sinks(sinks)
     shown = view_of(view)

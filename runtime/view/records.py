@@ -51,7 +51,7 @@ class Begun:
 
 
 MOST_TEXT = 20_000
-"""Characters of one text; what is longer is cut, so that no record makes the page slow."""
+"""The maximum number of characters of one text, so that no record makes the page slow."""
 
 MOST_ITEMS = 200
 MOST_DEPTH = 6
@@ -60,14 +60,16 @@ MOST_DEPTH = 6
 class RecordEncoder:
     """Encodes one journal, record by record.
 
-    ``n`` number, ``t`` seconds; of a note ``m`` its kind; of an entry ``k`` trigger, ``s`` and
-    ``d`` the states before and after, ``e`` whether ``d`` was entered, ``r`` row, ``q`` and ``w``
-    why it was refused, ``a`` actions, ``z`` and ``y`` the timers that started again and those that
-    went on though ``d`` was entered, ``o`` what it is of, ``c`` cause, ``f`` the facts that hold
-    since (left out: the same as before); ``x`` data; of the note that a turn has ended ``l`` its
-    response latency, in seconds, ``p`` what that was spent on, and ``u`` when the user stopped; of
-    a message ``b`` when its first words were heard. ``h`` are the silences that a record ends: the
-    start, the end, the cause, and the parts, each with start, end, cause and reason.
+    Keys of every record: ``n`` number, ``t`` seconds, ``x`` data, ``h`` the silences that it ends
+    (each with start, end, cause, and parts of start, end, cause and reason).
+
+    Keys of an entry: ``k`` trigger, ``s`` and ``d`` the states before and after, ``e`` whether
+    ``d`` was entered, ``r`` row, ``q`` and ``w`` reason and explanation of a refusal, ``a``
+    actions, ``z`` timers that restarted, ``y`` timers that continued although ``d`` was entered,
+    ``o`` the step, turn or call, ``c`` cause, ``f`` the facts afterwards (left out if unchanged).
+
+    Keys of a note: ``m`` kind; of a message ``b`` when its first words were heard; of the end of a
+    turn ``l`` the response latency in seconds, ``p`` its parts, ``u`` when the user stopped.
 
     Attributes:
         tally: The trouble in the records so far.
@@ -90,7 +92,7 @@ class RecordEncoder:
         return _silences(self._counted(self._follower.end()))
 
     def restart(self) -> None:
-        """The next entry has all its facts, whatever the one before had."""
+        """Write the facts of the next entry even if they have not changed."""
         self._facts = None
 
     def __call__(self, record: Record) -> dict[str, Any]:
@@ -156,7 +158,7 @@ def _silences(values: Iterable[Value]) -> list[list[Any]]:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Plain data of a bounded size."""
+    """The value as plain data of limited size."""
     if isinstance(value, str):
         return _cut(value)
     if value is None or isinstance(value, bool | int | float):

@@ -1,4 +1,4 @@
-"""The server of live pages: on loopback unless told otherwise, and then with a token."""
+"""The server of live pages. It listens on loopback, or on another address with a token."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SLOWEST = 30.0
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 Message = Mapping[str, Any] | str
-"""What a viewer gets; text is JSON already."""
+"""A message to a viewer. A string is already JSON."""
 
 
 def is_loopback(host: str) -> bool:
@@ -41,7 +41,7 @@ def is_loopback(host: str) -> bool:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """A loop in real time, also while a test kit's clock replaces that of the process."""
+    """A loop in real time, even while the test kit's clock replaces that of the process."""
 
     def time(self) -> float:
         return monotonic()
@@ -179,7 +179,7 @@ class Server:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Nobody but who knows the token; on loopback no page of another name, and no form."""
+        """Refuse requests without the token, on loopback those with another host name; and forms."""
         if self.token:
             given = request.query.get("token", "")
             if not secrets.compare_digest(given.encode(), self.token.encode()):

@@ -50,7 +50,7 @@ def scenes_for(flow: Flow) -> list[dict[str, Any]]:
 
 
 _STEP = 0.5
-"""Seconds between two triggers; a timer takes what is left of its own time."""
+"""Seconds between two triggers. A timer fires when it is due."""
 
 _MOST = 2000
 
@@ -101,7 +101,7 @@ class _Simulation:
         return f"{fence} {self._begun.get(fence, 0) - stale}"
 
     def moves(self) -> list[dict[str, Any]]:
-        """What each trigger would be answered now."""
+        """The verdict that each trigger would get now."""
         machine, found = self.machine, []
         compared, begun = machine.program.compared, self._begun
         for trigger in (*self.flow.triggers, *machine.timers):
@@ -120,13 +120,13 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
 
     Args:
         presses: Each with ``trigger``; ``host``: the host facts that are true; ``stale``: the
-            trigger belongs to the step or turn before the current one; ``only_in``: it is left out
-            in every other state; ``words``: so many were said, and it is left out in a state whose
-            ``min_words`` are more.
+            trigger belongs to the step or turn before the current one; ``only_in``: the only state
+            in which it is posted; ``words``: the number of words said, which must be at least the
+            state's ``min_words``.
 
     Returns:
-        The records, the answer that each trigger would get now, what could not be posted, and the
-        scenes that can be played.
+        The records, the verdict that each trigger would get now, the error if a trigger could not
+        be posted, and the scenes that can be played.
     """
     simulation, trouble, host = _Simulation(flow), None, frozenset[str]()
     for press in list(presses)[:_MOST]:

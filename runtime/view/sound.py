@@ -1,4 +1,4 @@
-"""The recording of a conversation: what a page plays of it, and how loud it is over time."""
+"""The recording of a conversation: the audio that a page plays, and its loudness over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnfsm.fsm.errors import TurnfsmError
 __all__ = ["Sound", "read_sound"]
 
 MOST_PEAKS = 24_000
-"""Peaks of one channel: enough to see a word in half an hour."""
+"""The maximum number of peaks of one channel: enough to see single words in half an hour."""
 
 FINEST = 0.02  # seconds of one peak
 
@@ -50,10 +50,11 @@ class Sound:
 def read_sound(path: str | Path) -> Sound:
     """Read a WAV file of 16 bit samples with one or two channels.
 
-    More than 12 MB is compressed to Opus, by the PyAV that livekit-agents brings.
+    A file of more than 12 MB is compressed to Opus with PyAV, which livekit-agents installs.
 
     Raises:
-        TurnfsmError: It cannot be read, is no such WAV file, or is too large and PyAV is missing.
+        TurnfsmError: It cannot be read, is not such a WAV file, or is too large and PyAV is
+        missing.
     """
     try:
         data = Path(path).read_bytes()
@@ -66,7 +67,7 @@ def read_sound(path: str | Path) -> Sound:
             raw = file.readframes(file.getnframes())
     except (wave.Error, EOFError, RuntimeError) as error:
         why = str(error) or "it ends too early"
-        raise TurnfsmError(f"{path}: no WAV file that can be read ({why}); {_CONVERT}") from None
+        raise TurnfsmError(f"{path}: not a readable WAV file ({why}); {_CONVERT}") from None
     if width != 2 or channels not in (1, 2) or not 4_000 <= rate <= 192_000:
         raise TurnfsmError(
             f"{path}: {channels} channels of {8 * width} bit at {rate} Hz; a page plays one or two "
@@ -92,7 +93,7 @@ _CONVERT = "convert it, for example: ffmpeg -i IN -c:a pcm_s16le -ac 2 OUT.wav"
 def _peaks(channel: array.array[int], seconds: float) -> str:
     count = max(1, min(MOST_PEAKS, round(seconds / FINEST)))
     size = len(channel) / count
-    step = max(1, int(size) // 200)  # of a long recording, not every sample is looked at
+    step = max(1, int(size) // 200)  # in a long recording, only some of the samples
     loud = bytearray()
     for number in range(count):
         part = channel[
@@ -109,7 +110,7 @@ def _compressed(path: str | Path, data: bytes) -> bytes:
     except ModuleNotFoundError:
         raise TurnfsmError(
             f"{path}: {len(data) / 1e6:.0f} MB, too large for a page as it is; "
-            "pip install 'turnfsm[livekit]' brings what compresses it"
+            "pip install 'turnfsm[livekit]' to compress it"
         ) from None
     out = io.BytesIO()
     with av.open(io.BytesIO(data), "r") as source, av.open(out, "w", format="webm") as target:

@@ -1,4 +1,4 @@
-"""A page for editing a flow: it follows the file, and its simulator runs here."""
+"""A page for editing a flow. It follows the file; the simulator runs in this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FlowStudio"]
 logger = logging.getLogger("turnfsm")
 
 _LOOK = 0.25
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the file."""
 
 _BEAT = 5.0
 
@@ -56,7 +56,7 @@ class FlowStudio:
             self._seen = stamps
             try:
                 await asyncio.to_thread(self._file.read)
-            except Exception:  # the next save is looked at again
+            except Exception:  # the next save is tried again
                 logger.exception("%s cannot be shown", self._file.name)
                 continue
             self._server.ring()
@@ -101,5 +101,5 @@ class FlowStudio:
             raise web.HTTPBadRequest(text="give {presses: [{trigger, host, stale}]}\n") from None
         simulation = self._file.simulate(presses)
         if simulation is None:
-            raise web.HTTPConflict(text="the file is no flow\n")
+            raise web.HTTPConflict(text="the file is not a flow\n")
         return web.json_response(simulation)

@@ -124,7 +124,7 @@ def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("why", str(journal)) == 0
     assert "of silence: llm\n" in capsys.readouterr().out
     assert run("why", str(journal), "--at", "1.5") == 0
-    assert "user_has_the_floor: the user speaks since 1.05 s" in capsys.readouterr().out
+    assert "user_has_the_floor: the user has been speaking since 1.05 s" in capsys.readouterr().out
     assert run("why", str(journal), "--longer-than", "60") == 0
     assert capsys.readouterr().out == "no silence of more than 60 s\n"
     assert run("why", str(journal), "--at", "60") == 2

@@ -132,7 +132,9 @@ def test_settings_of_a_state_are_shown(kind: str) -> None:
     """A reader sees what else changes while a state is held."""
     text = render(load_flow("half_duplex"), kind).decode()
     assert (
-        "While held: `mute` true." in text if kind == "md" else 'id="tuning-speaking.mute"' in text
+        "Settings in this state: `mute` true." in text
+        if kind == "md"
+        else 'id="tuning-speaking.mute"' in text
     )
 
 

@@ -168,15 +168,15 @@ def test_a_configuration_shows_what_would_be_taken() -> None:
     """Rows whose guard holds are live, the others held back, and the facts decide which."""
     flow = load_flow(CALL)
     free = state_marks(flow, "thinking")
-    assert free.rows["thinking.step_finished.0"] == "held"
+    assert free.rows["thinking.step_finished.0"] == "blocked"
     assert free.rows["thinking.step_finished.1"] == "live"
     busy = state_marks(flow, "thinking", ["tools_running"])
     assert busy.rows["thinking.step_finished.0"] == "live"
-    assert busy.rows["thinking.step_finished.1"] == "held"
+    assert busy.rows["thinking.step_finished.1"] == "blocked"
     root = ElementTree.fromstring(render(flow, marks=busy, focus=True))
     named = {e.attrib["id"]: e.attrib.get("class", "") for e in root.iter() if "id" in e.attrib}
     assert named["state-thinking"] == "current"
-    assert named["row-thinking.step_finished.1"] == "held"
+    assert named["row-thinking.step_finished.1"] == "blocked"
     assert "away" in named["edge-speaking--paused"]
     assert "away" not in named["edge-thinking--speaking"]
 

@@ -228,7 +228,7 @@ def test_names_must_stay_apart() -> None:
     """Two names that Promela cannot tell apart are refused with both."""
     flow = _box()
     facts = {**flow.facts, "in-side": flow.facts["inside"], "in_side": flow.facts["inside"]}
-    with pytest.raises(FlowError, match="'in_side' and 'in-side' are one name in Promela"):
+    with pytest.raises(FlowError, match="'in_side' and 'in-side' become the same name in Promela"):
         to_promela(attrs.evolve(flow, facts=facts))
 
 

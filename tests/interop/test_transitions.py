@@ -213,7 +213,7 @@ def _finalize(machine: transitions.Machine) -> None:
     [
         (_lambda, r"transition 'go' of state 'a' has a condition without a name .*define it with"),
         (_partial, r"has a callback without a name"),
-        (_two_of_one_name, r"a condition 'guard', as another one is called; rename"),
+        (_two_of_one_name, r"a condition 'guard', but another one has this name; rename"),
         (_both, r"can never be taken: 'x' is in conditions and in unless"),
         (_prepare, r"has a prepare callback; guards of a flow have no side effect"),
         (_finalize, r"a flow has no finalize_event; take it out of the machine"),

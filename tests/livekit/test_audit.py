@@ -423,7 +423,7 @@ def test_a_broken_property_has_the_line_that_broke_it(tmp_path: Path) -> None:
 
 def test_an_outage_says_that_no_line_decides_it() -> None:
     found = audited(HOST.scenario("P2")).findings
-    assert [one.lines()[1].strip() for one in found] == ["an outage: no line of a flow decides it"]
+    assert [one.lines()[1].strip() for one in found] == ["an outage, which no flow decides"]
 
 
 def test_the_command_prints_and_gives_json(
@@ -434,7 +434,7 @@ def test_the_command_prints_and_gives_json(
     file.write_text(recorded(HOST.scenario("S6")))
     assert run("audit", str(file)) == 1
     printed = capsys.readouterr().out
-    assert "F  what the user said is in no history, and is not answered" in printed
+    assert "F  a transcript of the user is not in the history, and is not answered" in printed
     assert "broken: every_turn_is_accounted_for" in printed
     assert run("audit", str(file), "--format", "json") == 1
     [judged] = json.loads(capsys.readouterr().out)
@@ -449,7 +449,7 @@ def test_the_command_fails_a_build_by_what_it_is_told_and_gives_junit(
     assert run("audit", str(file), "--fail-on", "D") == 0
     assert run("audit", str(file), "--fail-on", "D", "--fail-on", "F") == 1
     assert run("audit", str(file), "--fail-on", "G2") == 2
-    assert "error: an audit finds nothing named 'G2'" in capsys.readouterr().err
+    assert "error: no finding is named 'G2'" in capsys.readouterr().err
     assert run("audit", str(file), "--format", "junit") == 1
     failed = Xml.fromstring(capsys.readouterr().out).find(".//testcase/failure")
     assert failed is not None

@@ -139,7 +139,7 @@ def test_why_names_the_call_that_replaces_what_runs_in_the_background() -> None:
     stage.run(12.0)
     journal: Any = stage.session.turn.journal  # type: ignore[attr-defined]
     told = explain(journal.read())
-    assert "in the background runs book, which call_2 has replaced" in str(told[-1])
+    assert "in the background: book, which call_2 has replaced" in str(told[-1])
 
 
 def test_without_the_key_both_run_and_both_are_told() -> None:

@@ -116,7 +116,7 @@ def test_an_observed_silence_with_a_result_that_waits_says_so() -> None:
     last = explain(session.turn.journal.read())[-1]  # type: ignore[attr-defined]
     assert last.cause == "nothing_asked"
     assert last.lines[-1].endswith(
-        "an answer or a result waits since 8.50 s, the model was not asked"
+        "a pending answer or result of 8.50 s is in no request to the model"
     )
 
 

@@ -144,11 +144,11 @@ def test_transitions_are_events_of_livekits_spans(spans: InMemorySpanExporter) -
 
 
 def test_what_people_said_is_in_no_event_unless_asked(spans: InMemorySpanExporter) -> None:
-    """`Telemetry(said=True)` asks."""
+    """`Telemetry(text=True)` asks."""
     played(Telemetry(MeterProvider()))
     assert "story" not in str([event.attributes for _, event in events_of(spans)])
     spans.clear()
-    played(Telemetry(MeterProvider(), said=True))
+    played(Telemetry(MeterProvider(), text=True))
     texts = [event.attributes.get("turnfsm.text") for _, event in events_of(spans)]
     assert "tell me a story" in texts
 

@@ -128,7 +128,7 @@ def test_another_folder_is_refused_with_the_remedy(broken: str, tmp_path: Path) 
     if broken:
         (tmp_path / "result.json").write_text(broken)
         (tmp_path / "audit_log.json").write_text("[1]")
-    with pytest.raises(JournalError, match="not a record of EVA; of other recordings, name"):
+    with pytest.raises(JournalError, match="not a record of EVA; for other formats, name"):
         audit_file(tmp_path)
 
 

@@ -54,7 +54,7 @@ def test_a_property_that_a_journal_breaks_fails_like_a_finding(
     ("word", "said"),
     [
         ("one_reply_to_turn", "did you mean 'one_reply_to_a_turn'?"),
-        ("Z", "an audit finds nothing named 'Z'"),
+        ("Z", "no finding is named 'Z'"),
         ("silence:", "write silence:4 for more than 4 s"),
         ("silence:-1", "write silence:4 for more than 4 s"),
         ("silence:nan", "write silence:4 for more than 4 s"),

@@ -92,7 +92,7 @@ def test_an_stt_that_cannot_be_reached(told: Play) -> None:
     assert "speech of at least 1 s has no transcript" in report
     audit = call.by("audit")
     assert f"the STT {DOWN} and was given up, 4 times until 19.70 s\n" in audit
-    assert "3 voices from 1.05 to 13.45 s have no transcript\n" in audit
+    assert "3 utterances from 1.05 to 13.45 s have no transcript\n" in audit
     assert f"the session closed: error, the STT {DOWN}\n" in audit
     assert call.log[0] == f"the STT {DOWN} and was given up"
     assert "no transcript of the speech from 1.05 to 2.75 s" in call.log
@@ -103,10 +103,10 @@ def test_an_stt_that_gives_nothing(told: Play) -> None:
     """It reports no error: the voices without a transcript are all that is known."""
     call = told(stage(caller(stt_delay=None)))
     assert "0.00 s  22.00 s of silence: stt\n" in call.why
-    said = "the user speaks since 1.05 s, and no transcript comes\n"
+    said = "the user has been speaking since 1.05 s, and no transcript comes\n"
     assert f"1.05 to 2.75 s  stt: {said}" in call.why
     assert "stt        1  22.00" in call.by("report")
-    assert "3 voices from 1.05 to 13.45 s have no transcript\n" in call.by("audit")
+    assert "3 utterances from 1.05 to 13.45 s have no transcript\n" in call.by("audit")
     assert call.log[0] == "no transcript of the speech from 1.05 to 2.75 s"
     assert call.log[-1] == "the session closed: user_initiated; turns: none"
 

@@ -128,10 +128,10 @@ CASES: dict[str, tuple[Callable[[], Journal], str]] = {
     "vad": (_no_vad, "the VAD failed (RuntimeError) at 4.10 s: speech is no longer detected"),
     "no_audio": (_no_audio, "no audio of the user has come since 3.60 s"),
     "endpointing": (_endpointing, "it is not decided whether the user's turn has ended"),
-    "application": (_application, "the turn of 2.10 s is in on_user_turn_completed"),
+    "application": (_application, "the turn committed at 2.10 s is in on_user_turn_completed"),
     "tool_running": (_tool_running, "the turn waits for a tool: look_up since 2.10 s"),
     "refused": (_refused, "turn_committed was refused in tool_running at 5.10 s: "),
-    "user_has_the_floor": (_noise, "the user speaks since 6.05 s"),
+    "user_has_the_floor": (_noise, "the user has been speaking since 6.05 s"),
     "output_held": (
         _held,
         "the output is held before its first frame by user_started_speaking at 3.05 s, "
@@ -153,7 +153,7 @@ def test_the_cause_is_named(cause: str) -> None:
 def test_an_output_that_was_cut_says_by_what() -> None:
     """A pause over voice without words."""
     [pause] = [s for s in explain(_paused()) if s.cause == "output_held"]
-    assert "the output is cut off by barge_in at 4.5" in pause.lines[0]
+    assert "the output is paused by barge_in at 4.5" in pause.lines[0]
 
 
 def test_a_refusal_names_the_lines_of_the_flow() -> None:
@@ -182,7 +182,7 @@ def test_a_state_of_ones_own_is_named() -> None:
     ]
     [silence] = explain(journal_of(records))
     assert silence.cause == "own_state"
-    assert silence.lines[1] == "1.00 to 9.00 s  own_state: the flow holds consulting"
+    assert silence.lines[1] == "1.00 to 9.00 s  own_state: the flow is in the state consulting"
 
 
 def test_every_cause_has_a_case() -> None:
