@@ -179,7 +179,7 @@ class Server:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse requests without the token, on loopback those with another host name; and forms."""
+        """Refuse forms, requests without the token, and on loopback other host names."""
         if self.token:
             given = request.query.get("token", "")
             if not secrets.compare_digest(given.encode(), self.token.encode()):
