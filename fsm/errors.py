@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ __all__ = [
     "UnknownName",
     "UnknownTrigger",
     "closest",
+    "did_you_mean",
     "near",
     "quoted",
 ]
@@ -58,11 +60,21 @@ def closest(word: object, known: Iterable[str], *, alike: float | None = None) -
     return close[0] if close else None
 
 
+def did_you_mean(word: object, meant: str) -> str:
+    """The remedy for a misspelt name. If both look the same, it names the letter that differs."""
+    pairs = [(a, b) for a, b in itertools.zip_longest(str(word), meant, fillvalue="") if a != b]
+    text = f"did you mean {meant!r}?"
+    if pairs and all(a and b and not a.isascii() for a, b in pairs):
+        wrong = pairs[0][0]
+        text += f" {wrong!r} is {unicodedata.name(wrong, f'U+{ord(wrong):04X}')}"
+    return text
+
+
 def near(word: object, known: Iterable[str]) -> str:
     """A "did you mean" remedy, or the declared names if none is similar."""
     names = sorted(known)
     if meant := closest(word, names):
-        return f"did you mean {meant!r}?"
+        return did_you_mean(word, meant)
     if not names:
         return "none is declared"
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""

@@ -76,9 +76,11 @@ class Properties:
     """What must hold; proved before the flow runs.
 
     Attributes:
-        never: What must not happen. always: What holds in a state. leads_to: What timers alone
-        reach. no_silence_longer_than: Seconds: no silence is longer while the user waits. waived:
-        Built-in properties that the flow does not have to satisfy, each with the reason.
+        never: What must not happen.
+        always: What holds in a state.
+        leads_to: What timers alone reach.
+        no_silence_longer_than: Seconds: no silence is longer while the user waits.
+        waived: Built-in properties that the flow does not have to satisfy, each with the reason.
 
     Example:
         >>> from turnfsm import load_flow

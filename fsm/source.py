@@ -157,8 +157,8 @@ class Source:
             user = user[:-1]  # a default of what is written there
         if removed is None or not self.inherited(user):
             return None
-        message = f"{kind} {quoted(name)} is removed, yet {self.place(path)} uses it"
-        remedy = "replace or remove what uses it, too"
+        message = f"{kind} {quoted(name)} is removed, yet used in {self.place(path)}"
+        remedy = "replace or remove each use"
         if path[0] == "properties":
             remedy = "waive that property below 'properties: waived:', with the reason"
         return removed.finding(message, remedy, code="removed")

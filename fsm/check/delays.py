@@ -32,7 +32,9 @@ MUCH_LONGER = 100.0
 """A timer that is this many times longer than in the base was probably meant in milliseconds."""
 
 LONGEST_PAUSE = 600.0
-"""More seconds than these in `after` of a section were probably meant in milliseconds, too."""
+_LONGEST = {"after": LONGEST_PAUSE, "limit": 6 * LONGEST_PAUSE}
+"""More seconds than these in a key of a section, `limit` of `hold`, were probably meant in
+milliseconds, too."""
 
 END_OF_SPEECH = 0.55
 """Seconds of silence after which Silero reports the end of speech on LiveKit."""
@@ -195,9 +197,9 @@ def _milliseconds(flow: Flow, source: Source, base: Flow) -> Iterator[Finding]:
     sections: set[Path] = set()
     for timer, seconds in flow.timers.items():
         path: Path = ("timers", timer)
-        if (place := source.path(path))[-1] == "after":
+        if (place := source.path(path))[-1] in _LONGEST:
             if place not in sections:
-                times[path] = seconds, LONGEST_PAUSE
+                times[path] = seconds, _LONGEST[str(place[-1])]
             sections.add(place)
         elif timer in usual:
             times[path] = seconds, max(MUCH_LONGER * usual[timer], LONGEST_PAUSE / 6)

@@ -21,10 +21,12 @@ class Marks:
     """What a picture highlights in a flow.
 
     Attributes:
-        state: The current state. facts: The facts that are true in it. rows: For each row id
-        ``live`` (its guard holds now) or ``blocked`` (it does not). taken: How often each row was
-        taken. refused: How often a trigger was refused in a state. visits: How often each state was
-        entered.
+        state: The current state.
+        facts: The facts that are true in it.
+        rows: For each row id ``live`` (its guard holds now) or ``blocked`` (it does not).
+        taken: How often each row was taken.
+        refused: How often a trigger was refused in a state.
+        visits: How often each state was entered.
     """
 
     state: str | None = None

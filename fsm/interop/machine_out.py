@@ -30,9 +30,9 @@ class FlowModel:
             `transitions`; an action that is not among them is only recorded.
 
     Attributes:
-        facts: The facts that are true. Add and remove host facts to set their values. tokens: Scope
-        to the ``of`` that began it, for events that carry one. done: Every action that was chosen,
-        in order.
+        facts: The facts that are true. Add and remove host facts to set their values.
+        tokens: Scope to the ``of`` that began it, for events that carry one.
+        done: Every action that was chosen, in order.
     """
 
     state: str

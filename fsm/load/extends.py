@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import closest, quoted
+from turnfsm.fsm.errors import closest, did_you_mean, quoted
 from turnfsm.fsm.source import Location, Node, Path
 
 from .remedies import colon_meant, comma_meant
@@ -86,7 +86,8 @@ class Merge:
             self._take(out.pop(name), node.key, path)
             return
         meant = closest(name, out)
-        remedy = f"did you mean {meant!r}?" if meant else "remove this, or write '{}' to declare it"
+        remedy = "remove this, or write '{}' to declare it"
+        remedy = did_you_mean(name, meant) if meant else remedy
         message = f"there is no {quoted(name)} to remove in {quoted(self.base_name)}"
         finding = node.key.finding(message, remedy, code="nothing-to-remove")
         split = colon_meant(name) or comma_meant(finding)

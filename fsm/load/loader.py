@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -160,7 +160,7 @@ def _follows(findings: list[Finding]) -> Callable[[Finding], bool]:
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
     # Aliases and inheritance may find one mistake several times: report it once.
-    unique = sorted({(f.place, f.code, f.message): f for f in findings}.values())
+    unique = _joined(sorted({(f.place, f.code, f.message): f for f in findings}.values()))
     if len(unique) <= MAX_FINDINGS:
         return unique
     message = f"more than {MAX_FINDINGS} problems: from here on they are not shown"
@@ -168,6 +168,17 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
         unique[MAX_FINDINGS], message=message, remedy="fix these first", code="too-many"
     )
     return [*unique[:MAX_FINDINGS], last]
+
+
+def _joined(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding for a removed name and all places that use it."""
+    joined: dict[tuple[str, ...], Finding] = {}
+    for finding in findings:
+        head, used, place = finding.message.partition(", yet used in ")
+        key = (finding.place, finding.code, head, finding.remedy if used else place)
+        if (first := joined.setdefault(key, finding)) is not finding:
+            joined[key] = attrs.evolve(first, message=f"{first.message}, {place}")
+    return list(joined.values())
 
 
 def _read_merged(

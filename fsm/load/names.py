@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.errors import closest, did_you_mean, near, quoted
 from turnfsm.fsm.flow import Always, Flow, Names, Never, Transition
 from turnfsm.fsm.phrases import Phrases, phrases_of, shipped_phrases, words_of
 from turnfsm.fsm.problems import problem
@@ -191,7 +191,7 @@ class _Names:
         if "," in name or " " in name.strip():
             return as_list(name)
         if meant := closest(name, names):
-            return f"did you mean {meant!r}?"
+            return did_you_mean(name, meant)
         for other in _SECTIONS:
             if other != kind and name in self._declared(other):
                 return f"{name!r} is a {other}".replace("a action", "an action")

@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.agenda.settlement import COLUMNS, ROWS
 from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import closest, near
+from turnfsm.fsm.errors import closest, did_you_mean, near
 from turnfsm.fsm.expect import problems_of
 from turnfsm.fsm.flow import NEVER, OUTAGE_TIMERS, Flow, Names, Row, Tuning
 from turnfsm.fsm.problems import problem
@@ -181,7 +181,7 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
         if not (name in used or elsewhere or source.inherited(path)):
             meant = closest(name, (other for other in flow.timers if other != name))
             instead = f"add 'after: {{{name}: ...}}' to a state, or remove it"
-            instead = f"did you mean {meant!r}?" if meant else instead
+            instead = did_you_mean(name, meant) if meant else instead
             yield problem(source, path, "unused.timer", name=name, instead=instead)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.errors import closest, did_you_mean, near, quoted
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import NEVER, Names, Seconds, Texts
 from turnfsm.fsm.flow_parts import Policy
@@ -159,7 +159,7 @@ class _Reader:
         meant = closest(value, values) if isinstance(value, str) else None
         if not meant and isinstance(value, str) and value_meant(value) in values:
             meant = value_meant(value)
-        remedy = f"did you mean {meant!r}?" if meant else "write one of them"
+        remedy = did_you_mean(value, meant) if meant else "write one of them"
         if len(values) == 1:
             remedy = f"write {values[0]!r}"
         elif not meant and values == get_args(Policy):
@@ -242,7 +242,7 @@ class _Reader:
 
     def _unknown(self, key: str, meant: str | None, kind: type, path: Path) -> Finding:
         message = f"unknown key {quoted(key)} in {noun(kind)}"
-        remedy = f"did you mean {meant!r}?" if meant else colon_meant(key) or belongs(key, kind)
+        remedy = did_you_mean(key, meant) if meant else colon_meant(key) or belongs(key, kind)
         remedy = moved(kind.__name__, key) or remedy or near(key, _keys(kind))
         finding = self.source.at_key((*path, key), message, remedy, code="unknown-key")
         if not meant and (text := comma_meant(finding)):

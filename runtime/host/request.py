@@ -28,10 +28,10 @@ def request(
     """Make a request for the step of a reply that has the floor, and report it.
 
     Args:
-        given: The items of the conversation, in order. message: Makes a message from the reply's
-        instructions, or a hint about results to mention. came: Items of the conversation that came
-        later and are missing in `given`. running: Makes the message that stands for the result of a
-        call that still runs.
+        given: The items of the conversation, in order.
+        message: Makes a message from the reply's instructions, or a hint about results to mention.
+        came: Items of the conversation that came later and are missing in `given`.
+        running: Makes the message that stands for the result of a call that still runs.
 
     Returns:
         The messages for the model: the `of` of each item, the instructions and the hint.

@@ -14,7 +14,8 @@ class Turn:
     """A `UserTurn`.
 
     Attributes:
-        new_transcript: Its text. restored: A previous worker has received it.
+        new_transcript: Its text.
+        restored: A previous worker has received it.
     """
 
     new_transcript: str

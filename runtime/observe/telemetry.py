@@ -28,9 +28,9 @@ class Telemetry:
     """Sends a session to OpenTelemetry: `TurnSession(telemetry=Telemetry(...))`.
 
     Args:
-        meter_provider: Where histograms and counters go; by default the global one. spans: Add the
-        events `turnfsm.transition` and `turnfsm.refused` to LiveKit's spans. text: The events may
-        contain text of the conversation, as far as the journal has it.
+        meter_provider: Where histograms and counters go; by default the global one.
+        spans: Add the events `turnfsm.transition` and `turnfsm.refused` to LiveKit's spans.
+        text: The events may contain text of the conversation, as far as the journal has it.
 
     Example:
         >>> from turnfsm.livekit import Telemetry

@@ -44,9 +44,10 @@ class Conversation:
     """One session as viewers see it. Used in the server's thread only.
 
     Attributes:
-        first: The number of the oldest row in memory, from 0. ended: The session is over. closed:
-        The journal has the record of the close. how: How it has ended, in a sentence; empty if the
-        journal does not say it.
+        first: The number of the oldest row in memory, from 0.
+        ended: The session is over.
+        closed: The journal has the record of the close.
+        how: How it has ended, in a sentence; empty if the journal does not say it.
     """
 
     def __init__(self, key: str, flow: Flow, head: Header, title: str) -> None:

@@ -52,6 +52,7 @@ silence: {after: 8000, say: Hello?}
 timers: {report_after: 5000}
 states: {speaking: {tuning: {min_duration: 500}}}
 backchannels: {say: Mhm., pause: 2}
+hold: {limit: 60000, then: Are you back?}
 """
 
 
@@ -67,6 +68,7 @@ backchannels: {say: Mhm., pause: 2}
                 "6:44 min_duration: 500 s are 8 minutes; if these are milliseconds, write 0.5",
                 "7:34 pause: 2 s, but before that a VAD reports the end of speech; write less than "
                 "the silence of your VAD (Silero on LiveKit: 0.55)",
+                "8:15 hold: 60000 s are 1000 minutes; if these are milliseconds, write 60",
             ],
         ),
         (

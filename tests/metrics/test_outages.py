@@ -186,7 +186,7 @@ def test_a_line_that_carries_no_audio(told: Play) -> None:
     call = told(stage(user))
     assert "no_audio: no audio of the user has come since 3.0" in call.why
     assert "the user's audio stopped" in call.by("report")
-    assert call.log[:2] == ["no audio of the user since 3.00 s", "audio of the user comes again"]
+    assert call.log[:2] == ["no audio of the user since 3.00 s", "audio of the user arrives again"]
     assert "0 findings" in call.by("audit")  # somebody may have muted themselves
 
 
