@@ -31,7 +31,7 @@ def test_a_state_that_is_held_longer_than_its_limit_is_found() -> None:
     """A timer that does not fire."""
     late = FLOW.timers["thinking_limit"] + 1.0
     (line,) = overstayed((0.0, "step_started"), (late, "user_started_speaking"))
-    assert line.startswith(f"thinking was held for {late:.3f} s since thinking_limit started")
+    assert line.startswith(f"thinking lasted for {late:.3f} s after the start of thinking_limit")
 
 
 def test_a_limit_counts_from_the_last_progress() -> None:
@@ -48,4 +48,4 @@ def test_another_timer_that_starts_again_does_not_prolong_a_limit() -> None:
     first_sound_ended = (*PAUSED, (limit - 1.0, "user_stopped_speaking"))
     assert overstayed(*first_sound_ended) == []
     (line,) = overstayed(*first_sound_ended, (limit + 2.0, "user_started_speaking"))
-    assert line.startswith(f"paused was held for {limit + 0.5:.3f} s since pause_limit started")
+    assert line.startswith(f"paused lasted for {limit + 0.5:.3f} s after the start of pause_limit")
