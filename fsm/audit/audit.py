@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -24,6 +24,7 @@ from .events import Evidence, Recording
 from .facts import Facts, facts_of
 from .rules import AuditFinding, findings_in, unjudged
 from .rules.outages import outages_in
+from .rules.rule import LONG
 
 __all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording"]
 
@@ -128,7 +129,7 @@ def audit_recording(
         of,
         findings,
         (),
-        tuple(_gaps(facts)),
+        tuple(_gaps(facts, findings)),
         ticks,
         spans,
         recording.end,
@@ -172,8 +173,9 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
     return Audit("journal", tuple(findings), broken, gaps, ticks, spans, lanes.end)
 
 
-def _gaps(facts: Facts) -> Iterator[Gap]:
-    """The gaps between two speeches. Silence before the first and after the last does not count."""
+def _gaps(facts: Facts, findings: Iterable[AuditFinding]) -> Iterator[Gap]:
+    """The gaps between two speeches, and that after the last one if somebody waits in it: the user
+    has spoken last, or something was found. Silence before the first speech does not count."""
     spoken = sorted((*facts.user, *facts.heard), key=lambda span: span.start)
     if not spoken:
         return
@@ -182,6 +184,10 @@ def _gaps(facts: Facts) -> Iterator[Gap]:
         if span.start - end > SILENCE:
             yield Gap(end, span.start, _cause(facts, end, span.start))
         end = max(end, span.end)
+    closed = facts.recording.end
+    waits = any(span.end == end for span in facts.user)
+    if closed - end > SILENCE and (waits or any(found.at >= end - LONG for found in findings)):
+        yield Gap(end, closed, _cause(facts, end, closed))
 
 
 def _cause(facts: Facts, start: float, end: float) -> str:

@@ -18,7 +18,7 @@ from .session_report import is_session_report, recording_of_report
 from .spans import is_span, recording_of_spans
 from .tau_voice import is_simulation, recording_of_simulation
 
-__all__ = ["audit_file"]
+__all__ = ["audit_file", "is_record"]
 
 _FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Recording]], ...] = (
     ("spans", is_span, recording_of_spans),
@@ -49,7 +49,12 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         (True, True)
     """
     if Path(path).is_dir():
-        return audit_recording(_record_in(Path(path)), "EVA", flow)
+        record = _record_in(Path(path))
+        if record is None:
+            raise JournalError(
+                f"{path}: neither a record of EVA nor a folder of *.jsonl files; name the files"
+            )
+        return audit_recording(record, "EVA", flow)
     data = _read(path)
     first = _first(data)
     if "events" in first and "resourceSpans" not in first and not {"name", "job_id"} & set(first):
@@ -82,7 +87,12 @@ def _read(path: str | Path) -> bytes:
         raise JournalError(f"{path}: {reason}; name a file that can be read") from None
 
 
-def _record_in(folder: Path) -> Recording:
+def is_record(folder: Path) -> bool:
+    """Whether a folder is one session: a record of EVA."""
+    return folder.is_dir() and _record_in(folder) is not None
+
+
+def _record_in(folder: Path) -> Recording | None:
     try:
         present = [folder / name for name in EVA_FILES if (folder / name).is_file()]
         files = {file.name: _objects(_read(file)) for file in present}
@@ -90,7 +100,7 @@ def _record_in(folder: Path) -> Recording:
             return recording_of_eva(files)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         pass
-    raise JournalError(f"{folder}: not a record of EVA; for other formats, name the files")
+    return None
 
 
 def _first(data: bytes) -> Mapping[str, Any]:

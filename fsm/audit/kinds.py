@@ -68,6 +68,6 @@ def _silence(found: Iterable[tuple[Audit, AuditFinding]]) -> float:
         (id(audit), gap)
         for audit, finding in found
         for gap in audit.silences
-        if gap.start - LONG <= finding.at < gap.end
+        if gap.start - LONG <= finding.at <= gap.end
     }
     return round(sum(gap.end - gap.start for _, gap in gaps), 6)

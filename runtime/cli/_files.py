@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from turnfsm.runtime.cli._streams import printable
 
-__all__ = ["begun", "write_file", "write_text"]
+__all__ = ["begun", "in_folders", "write_file", "write_text"]
 
 logger = logging.getLogger("turnfsm")
+
+
+def in_folders(paths: Iterable[Path]) -> list[Path]:
+    """Replace each folder that has files of JSON lines by these files."""
+    inside = ((path, sorted(path.glob("*.jsonl"))) for path in paths)
+    return [file for path, files in inside for file in files or (path,)]
 
 
 def begun(paths: Sequence[Path]) -> list[Path]:

@@ -11,14 +11,14 @@ import typer
 
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.audit.audit import Audit
-from turnfsm.fsm.audit.files import audit_file
+from turnfsm.fsm.audit.files import audit_file, is_record
 from turnfsm.fsm.audit.gate import Gate
 from turnfsm.fsm.audit.html import audits_as_html
 from turnfsm.fsm.audit.junit import as_junit
-from turnfsm.fsm.audit.kinds import kinds_of
+from turnfsm.fsm.audit.kinds import Kind, kinds_of
 from turnfsm.fsm.audit.sarif import audits_as_sarif
 from turnfsm.fsm.metrics.panel import FIGURES, Panel, panel
-from turnfsm.runtime.cli._files import begun, write_text
+from turnfsm.runtime.cli._files import begun, in_folders, write_text
 from turnfsm.runtime.cli._options import Output
 
 __all__ = ["audit"]
@@ -32,8 +32,8 @@ def audit(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Recordings of an EventRecorder, session reports or spans of LiveKit, journals, "
-            "folders of EVA, simulations of tau-voice.",
+            help="Recordings of an EventRecorder or a FrameRecorder, session reports or spans of "
+            "LiveKit, journals, folders of these, records of EVA, simulations of tau-voice.",
         ),
     ],
     format: Annotated[
@@ -63,7 +63,10 @@ def audit(
         format = "html" if page else "text"
     gate = Gate.of(fail_on or ())
     governed = None if flow is None else load_flow(flow)
-    found = [(file, audit_file(file, governed)) for file in begun(files)]
+    sessions = [
+        one for file in files for one in ([file] if is_record(file) else in_folders([file]))
+    ]
+    found = [(file, audit_file(file, governed)) for file in begun(sessions)]
     named = [(str(file), judged) for file, judged in found]
     match format:
         case "json":
@@ -93,6 +96,8 @@ def _text(file: Path, judged: Audit, several: bool) -> str:
     if judged.findings:
         lines.append(f"first divergence at {judged.findings[0].at:.2f} s")
     lines += map(str, judged.silences)
+    if not several:
+        lines += map(_kind, kinds_of([judged]))
     if judged.unjudged and not several:
         lines.append(_unjudged(judged, "the file does"))
     if rates := _rates(judged.panel):
@@ -117,16 +122,31 @@ def _rates(rates: Panel) -> str:
 
 
 def _summary(audits: list[Audit]) -> list[str]:
-    """One line for each kind of failure: its findings, sessions and seconds of silence."""
+    """The sessions with findings, the kinds of failures, and the panel."""
     lines = [f"{len(audits)} sessions, {sum(not judged.ok for judged in audits)} with findings"]
     for kind in kinds_of(audits):
-        many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
-        held = f" ({kind.property})" if kind.property else ""
-        lines.append(f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}")
+        lines.append(_kind(kind, f" in {kind.sessions}"))
     if rates := _rates(panel(judged.ticks for judged in audits)):
         lines.append(f"panel of all: {rates}")
     formats = {judged.unjudged: judged for judged in audits if judged.unjudged}
-    return [*lines, *(_unjudged(judged, f"a {judged.of} does") for judged in formats.values())]
+    return [*lines, *(_unjudged(judged, _FILES[judged.of]) for judged in formats.values())]
+
+
+def _kind(kind: Kind, sessions: str = "") -> str:
+    """A kind of failure: its findings, and the seconds of silence that it cost."""
+    many = f"{kind.findings} finding{'s' * (kind.findings != 1)}{sessions}"
+    held = f" ({kind.property})" if kind.property else ""
+    return f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}"
+
+
+_FILES = {
+    "recording": "a recording does",
+    "report": "a report does",
+    "spans": "spans do",
+    "EVA": "a record of EVA does",
+    "tau-voice": "a simulation of tau-voice does",
+    "journal": "a journal does",
+}
 
 
 def _plain(file: Path, judged: Audit) -> dict[str, object]:

@@ -18,7 +18,7 @@ from turnfsm.fsm.metrics.compared import by_time
 from turnfsm.fsm.metrics.figures import Figures, measure
 from turnfsm.fsm.metrics.report import Format
 from turnfsm.fsm.metrics.report import report as write
-from turnfsm.runtime.cli._files import begun, write_text
+from turnfsm.runtime.cli._files import begun, in_folders, write_text
 from turnfsm.runtime.cli._options import Output
 
 __all__ = ["report"]
@@ -51,7 +51,7 @@ def report(
     by group.
     """
     groups = defaultdict(list)
-    measured = list(_measured(begun(list(_journals(journals))), silence))
+    measured = list(_measured(begun(in_folders(journals)), silence))
     for one in measured:
         for group in one.groups:
             groups[group].append(one.figures)
@@ -62,12 +62,6 @@ def report(
         by_time((one.started_at, one.figures) for one in measured),
     )
     write_text(text.rstrip() + "\n", output)
-
-
-def _journals(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        inside = sorted(path.glob("*.jsonl"))
-        yield from inside or (path,)
 
 
 def _measured(paths: Sequence[Path], silence: float) -> Iterator[_Measured]:

@@ -492,11 +492,12 @@ def test_several_recordings_end_with_a_summary(
     slow.write_text(recorded(HOST.scenario("S5-turn")))
     lost.write_text(recorded(HOST.scenario("S6")))
     assert run("audit", str(slow), str(lost)) == 1
-    [*_, head, worst, _, _, panel] = capsys.readouterr().out.splitlines()
+    [*_, head, _, worst, _, panel] = capsys.readouterr().out.splitlines()
     assert head == "2 sessions, 2 with findings"
     assert panel.startswith("panel of all: response latency L_R ")
-    kind, unsaid = kinds_of([audited(HOST.scenario("S5-turn"))])
+    unsaid, kind = kinds_of([audited(HOST.scenario("S5-turn"))])
     assert unsaid.property == ""
+    assert unsaid.silence > 25.0  # until the user hangs up
     assert kind.silence == pytest.approx(5.35, abs=0.05)
     cost = f"{kind.silence:.1f} s of silence"
     assert worst == f"  D  {kind.findings} findings in 1, {cost} (an_interruption_settles)"

@@ -86,9 +86,18 @@ def test_a_record_of_eva_is_judged_by_what_its_files_say(record: Path) -> None:
     assert [(gap.start, gap.end, gap.cause) for gap in audit.silences] == [
         (2.5, 5.0, "unknown"),
         (6.0, 12.0, "tool_running"),
+        (14.0, 20.0, "unknown"),  # nobody answers until the user hangs up
     ]
     assert not any("transcript" in missing for missing in audit.unjudged)
     assert "when a reply was interrupted (D)" in audit.unjudged
+
+
+def test_a_turn_that_came_in_several_transcripts_is_lost_once(record: Path) -> None:
+    """Another one is lost after the agent has spoken."""
+    said = [transcript(t, text) for t, text in ((8.0, "Also"), (9.5, "a dog."), (15.0, "Bye."))]
+    (record / "pipecat_logs.jsonl").write_text(lines(said))
+    lost = [(f.at, f.failure) for f in audit_file(record).findings if f.failure == "F"]
+    assert lost == [(8.0, "F"), (15.0, "F")]
 
 
 def test_the_scores_of_eva_stand_beside_ours(
@@ -116,6 +125,38 @@ def test_what_a_record_of_eva_lacks_is_not_judged(record: Path) -> None:
     assert "when each transcript came (A, F, N)" in audit.unjudged
 
 
+def test_the_silence_in_which_a_user_hangs_up_is_what_a_finding_costs(
+    record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also of a single session; a silence after the agent's last speech costs nobody anything."""
+    with pytest.raises(SystemExit):
+        main(("audit", str(record)))
+    printed = capsys.readouterr().out
+    assert "  F  1 finding, 6.0 s of silence (every_turn_is_accounted_for)" in printed
+    said = [transcript(2.6, "Book a table."), transcript(6.1, "For four.")]
+    (record / "pipecat_logs.jsonl").write_text(lines(said))
+    assert [gap.end for gap in audit_file(record).silences] == [5.0, 12.0]
+
+
+def test_a_folder_of_recordings_is_audited_file_by_file(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record of EVA is one session; a folder with nothing to audit says what to name."""
+    calls = tmp_path / "calls"
+    calls.mkdir()
+    for name in ("a", "b"):
+        (calls / f"{name}.jsonl").write_text('{"events": 1}\n')
+    with pytest.raises(SystemExit) as ended:
+        main(("audit", str(calls), str(record)))
+    assert ended.value.code == 1
+    assert "3 sessions, 1 with findings" in capsys.readouterr().out
+    (calls / "a.jsonl").unlink()
+    (calls / "b.jsonl").unlink()
+    with pytest.raises(SystemExit):
+        main(("audit", str(calls)))
+    assert "neither a record of EVA nor a folder of *.jsonl files" in capsys.readouterr().err
+
+
 def test_a_record_that_failed_is_an_outage(record: Path) -> None:
     result = {"record_id": "2.1", "completed": False, "error": "the STT cannot be reached"}
     (record / "result.json").write_text(json.dumps(result))
@@ -128,7 +169,7 @@ def test_another_folder_is_refused_with_the_remedy(broken: str, tmp_path: Path) 
     if broken:
         (tmp_path / "result.json").write_text(broken)
         (tmp_path / "audit_log.json").write_text("[1]")
-    with pytest.raises(JournalError, match="not a record of EVA; for other formats, name"):
+    with pytest.raises(JournalError, match="neither a record of EVA nor a folder of"):
         audit_file(tmp_path)
 
 

@@ -20,3 +20,9 @@ def test_findings_are_counted_by_kind_with_the_silence_around_them() -> None:
         Kind("D", "one_reply_to_a_turn", 3, 2, 6.0),
         Kind("A", "one_reply_to_a_turn", 1, 1, 0.0),
     )
+
+
+def test_a_finding_at_the_close_costs_the_silence_before_it() -> None:
+    """That a result was never said is known only when the session closes."""
+    [kind] = kinds_of([audit((27.0, "D"), silences=((7.7, 27.0),))])
+    assert kind.silence == 19.3

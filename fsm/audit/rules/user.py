@@ -23,18 +23,21 @@ _SENTENCE = 3
     needs=(Evidence.TRANSCRIPTS, Evidence.MESSAGES),
 )
 def _lost_words(facts: Facts) -> Found:
-    """A transcript of the user that is in no message."""
+    """A turn of the user, in one or more transcripts, that is in no message."""
     messages = [
         event
         for event in facts.recording.named("conversation_item_added")
         if event.text("role") == "user"
     ]
+    ends = [*(m.t for m in messages), *(heard.start for heard in facts.heard)]
+    lost = -1.0
     for event in facts.recording.named("user_input_transcribed"):
         words = set(event.words())
         later = [m for m in messages if m.t >= event.t - AT_ONCE and words <= set(m.words())]
         if words and not later:
-            sentence = "a transcript of the user is not in the history, and is not answered"
-            yield event.t, sentence
+            if lost < 0 or any(lost < t < event.t for t in ends):
+                yield event.t, "a transcript of the user is not in the history, and is not answered"
+            lost = event.t
 
 
 @rule("F", "every_turn_is_accounted_for", "turn_committed", needs=(Evidence.TRANSCRIPTS,))
