@@ -13,13 +13,13 @@ from math import inf
 
 import attrs
 
-from turnfsm.fsm.agenda.settlement import Fate, Rules
+from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.flow_parts import Tuning
 from turnfsm.fsm.source import Source
 
-from .agenda_parts import Bounds, Deliveries
+from .agenda_parts import Bounds, Deliveries, Table, rules_of, table_of
 from .agenda_world import RETRIES, State, World
 from .cause import placed
 from .explore import way_to
@@ -87,14 +87,13 @@ def agenda_finding(report: AgendaReport, source: Source) -> Finding:
 
 def explore_table(rules: Rules) -> AgendaReport:
     """Explore the table of an agenda by itself, as `check` does."""
-    rows = ((row, tuple(cells.items())) for row, cells in rules.settle.items())
-    return _explored(tuple(rows))
+    return _explored(table_of(rules))
 
 
 @lru_cache(maxsize=16)
-def _explored(rows: tuple[tuple[str, tuple[tuple[str, Fate], ...]], ...]) -> AgendaReport:
+def _explored(table: Table) -> AgendaReport:
     """Flows that extend another one usually have the same table."""
-    rules, states = Rules({row: dict(cells) for row, cells in rows}), 0
+    rules, states = rules_of(table), 0
     for bounds in ALONE:
         report = explore_agenda(rules, bounds)
         states += report.states

@@ -7,7 +7,7 @@ asks for. After a call a reply only delivers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -27,9 +27,20 @@ from turnfsm.fsm.agenda.entries import (
     SpeechInterrupted,
     TurnCommitted,
 )
-from turnfsm.fsm.agenda.settlement import Ending, Rules
+from turnfsm.fsm.agenda.settlement import Ending, Fate, Rules
 
-__all__ = ["Bounds", "Call", "Deliveries", "Parts", "Reply"]
+__all__ = ["Bounds", "Call", "Deliveries", "Parts", "Reply", "Table", "rules_of", "table_of"]
+
+Table: TypeAlias = tuple[tuple[str, tuple[tuple[str, Fate], ...]], ...]
+"""The table of an agenda, as a key."""
+
+
+def table_of(rules: Rules) -> Table:
+    return tuple((row, tuple(cells.items())) for row, cells in rules.settle.items())
+
+
+def rules_of(table: Table) -> Rules:
+    return Rules({row: dict(cells) for row, cells in table})
 
 
 @attrs.frozen

@@ -118,11 +118,12 @@ def _waits(model: StateSpace) -> Iterator[tuple[str, Wait]]:
         Wait(
             "no_dead_floor",
             "the floor is free",
-            lambda node: model.state(node) == "thinking" and not node & bit,
+            lambda node: not node & bit,
             lambda state, actions: state != "thinking",
             comes("step_started"),
             reads=bit,
             denied=sum(host[name] for name in ("model_replies",) if name in model.flow.host_facts),
+            states=("thinking",),
         ),
     )
 

@@ -4,11 +4,12 @@ open obligations decide which reply the host requests."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from turnfsm.fsm.flow import Flow
 
-from .agenda_parts import Bounds, Deliveries, Parts
+from .agenda_parts import Bounds, Deliveries, Parts, Table, rules_of, table_of
 from .explore import way_to
 from .joint_parts import Here, Op, Step, View, view_of
 from .joint_rest import Spot
@@ -33,15 +34,9 @@ class Joint:
     def __init__(self, flow: Flow, bounds: Bounds) -> None:
         self.bounds = bounds
         self.turn = TurnSide(flow, bounds)
-        self.parts = Parts(flow.agenda, bounds)
+        self.agenda = _agenda_side(table_of(flow.agenda), bounds)
         self.came: dict[Situation, tuple[Situation, str] | None] = {}
         self._heres = _Numbered[Here]()
-        self._deliveries = _Numbered[Deliveries]()
-        self._views = _Numbered[View]()
-        self._view_of: list[int] = []
-        self._at_once_of: list[int] = []
-        self._heard_of: list[int] = []
-        self._after: dict[tuple[int, tuple[Op, ...]], int] = {}
         self._steps: dict[tuple[str, int, int], _Steps] = {}
 
     def here(self, s: Situation) -> Here:
@@ -49,22 +44,19 @@ class Joint:
 
     def rests(self, s: Situation) -> Spot | None:
         """The spot of `longest_rest`, if an obligation waits while nobody speaks."""
-        here, view = self.here(s), self.view(s)
+        here, view = self.here(s), self.agenda.view(s[1])
         if view.live or here.floor >= 0 or here.committed or here.transcript:
             return None
         waits = here.deferred or view.open or view.undecided
         return Spot(here, view.open, view.undecided) if waits else None
 
     def deliveries(self, s: Situation) -> Deliveries:
-        return self._deliveries.all[s[1]]
-
-    def view(self, s: Situation) -> View:
-        return self._views.all[self._view_of[s[1]]]
+        return self.agenda.deliveries.all[s[1]]
 
     def explore(self) -> Iterator[Situation]:
         first = self._heres.number(self.turn.first())
-        start = first, self._owed_number(self.parts.nothing()), self.bounds.disturbances
-        came = self.came
+        start = first, self.agenda.nothing, self.bounds.disturbances
+        came, then = self.came, self.agenda.then
         came[start] = None
         queue = [start]
         for situation in queue:
@@ -72,7 +64,7 @@ class Joint:
             deliveries = situation[1]
             for left, steps in self._next(situation):
                 for text, here, ops in steps:
-                    there = here, self._then(deliveries, ops) if ops else deliveries, left
+                    there = here, then(deliveries, ops) if ops else deliveries, left
                     if there not in came:
                         came[there] = situation, text
                         queue.append(there)
@@ -85,12 +77,12 @@ class Joint:
 
     def _next(self, s: Situation) -> Iterator[tuple[int, _Steps]]:
         here, deliveries, left = s
-        view, turn = self._view_of[deliveries], self.turn
-        if steps := self._known("at once", turn.at_once, here, self._at_once_of[deliveries]):
+        (view, at_once, heard), turn = self.agenda.views_of[deliveries], self.turn
+        if steps := self._known("at once", turn.at_once, here, at_once):
             yield left, steps
             return
         yield left, self._known("goes on", turn.goes_on, here, view)
-        yield left, self._known("sounds", turn.sounds, here, self._heard_of[deliveries])
+        yield left, self._known("sounds", turn.sounds, here, heard)
         if left:
             yield left - 1, self._known("disturbs", turn.disturbances, here, view)
 
@@ -101,30 +93,52 @@ class Joint:
         found = self._steps.get(key)
         if found is None:
             number = self._heres.number
-            steps = steps_of(self._heres.all[here], self._views.all[view])
+            steps = steps_of(self._heres.all[here], self.agenda.views.all[view])
             found = tuple((text, number(there), ops) for text, there, ops in steps)
             self._steps[key] = found
         return found
 
-    def _owed_number(self, s: Deliveries) -> int:
-        number = self._deliveries.number(s)
-        if number == len(self._view_of):
-            view = view_of(self.parts, s)
-            self._view_of.append(self._views.number(view))
-            self._at_once_of.append(self._views.number(view.at_once()))
-            self._heard_of.append(self._views.number(view.without_phases()))
-        return number
 
-    def _then(self, deliveries: int, ops: tuple[Op, ...]) -> int:
+class _AgendaSide:
+    """The situations of the agenda, by number, and what follows from each. The turn does not
+    matter to them.
+
+    Attributes:
+        views_of: For each situation the numbers of its view, of what matters at once, and of what
+            matters to a sound.
+    """
+
+    def __init__(self, table: Table, bounds: Bounds) -> None:
+        self.parts = Parts(rules_of(table), bounds)
+        self.deliveries = _Numbered[Deliveries]()
+        self.views = _Numbered[View]()
+        self.views_of: list[tuple[int, int, int]] = []
+        self._after: dict[tuple[int, tuple[Op, ...]], int] = {}
+        self.nothing = self._number(self.parts.nothing())
+
+    def view(self, deliveries: int) -> View:
+        return self.views.all[self.views_of[deliveries][0]]
+
+    def then(self, deliveries: int, ops: tuple[Op, ...]) -> int:
         key = deliveries, ops
         found = self._after.get(key)
         if found is None:
-            s = self._deliveries.all[deliveries]
+            s = self.deliveries.all[deliveries]
             for name, *about in ops:
                 s = getattr(self.parts, str(name))(s, *about)
-            found = self._after[key] = self._owed_number(s)
+            found = self._after[key] = self._number(s)
         return found
 
+    def _number(self, s: Deliveries) -> int:
+        number = self.deliveries.number(s)
+        if number == len(self.views_of):
+            view, of = view_of(self.parts, s), self.views.number
+            self.views_of.append((of(view), of(view.at_once()), of(view.without_phases())))
+        return number
+
+
+_agenda_side = lru_cache(maxsize=4)(_AgendaSide)
+"""Flows that extend another one usually have the same table."""
 
 T = TypeVar("T")
 

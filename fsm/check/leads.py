@@ -85,7 +85,7 @@ def _promised(model: StateSpace, property: str, row: Mapping[str, Any]) -> Itera
     wait = Wait(
         property,
         row["promise"],
-        lambda node: (not states or model.state(node) in states) and node & facts == facts,
+        lambda node: node & facts == facts,
         lambda state, actions: state in goals or not does.isdisjoint(actions),
         lambda move: (
             came(move)
@@ -97,6 +97,7 @@ def _promised(model: StateSpace, property: str, row: Mapping[str, Any]) -> Itera
         at_most=row.get("at_most", inf),
         free=bits.ghosts["user_speaking"] if "quiet" in row else 0,
         reads=facts,
+        states=tuple(states),
     )
     yield from _ends_or_is_reported(model, wait) if "reported" in row else (wait,)
 
@@ -105,11 +106,12 @@ def _declared(model: StateSpace, body: LeadsTo) -> Wait:
     return Wait(
         body.name,
         f"{body.to} is reached",
-        lambda node: model.state(node) == body.from_,
+        lambda _node: True,
         lambda state, actions: state == body.to,
         comes(*body.until),
         body.within,
         builtin=False,
+        states=(body.from_,),
     )
 
 
@@ -156,7 +158,7 @@ def either(*tests: Over) -> Over:
 
 def judge(model: StateSpace, exploration: Exploration, wait: Wait) -> Outcome:
     """The longest wait, from every configuration in which it can begin."""
-    longest = Restless(model, exploration, wait).longest(filter(wait.start, exploration.links))
+    longest = Restless(model, exploration, wait).longest()
     if longest is None:
         return Outcome("")
     node, run = longest

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import attrs
 
+from turnfsm.fsm.flow import Names
 from turnfsm.fsm.machine import Taken
 
 from .cone import Choice, Effect, bits_that_matter
@@ -44,6 +45,7 @@ class Wait:
     """The promise that `goal` is reached from every configuration that `start` accepts.
 
     Attributes:
+        start: Whether it begins in a configuration of `states`; of any state if there are none.
         over: The moves that end the wait without the goal. All other moves may happen at any
             moment, any number of times.
         within: The timer that bounds it; None for any finite time.
@@ -70,6 +72,7 @@ class Wait:
     granted: int = 0
     lasts: Callable[[int], bool] | None = None
     limited: bool = False
+    states: Names = ()
 
 
 @attrs.frozen
@@ -108,14 +111,18 @@ class Restless:
         self._valid: dict[tuple[int, str], bool] = {}
         self._goes_on: dict[int, tuple[Edge, ...]] = {}
 
-    def longest(self, starts: Iterable[int]) -> tuple[int, Run] | None:
+    def longest(self) -> tuple[int, Run] | None:
         """The nearest configuration with the longest wait, and that wait."""
         nearest: dict[int, int] = {}
-        shift = self.model.bits.shift
-        goals = {i for i, state in enumerate(self.model.order) if self.wait.goal(state, ())}
-        for node in starts:
-            if node >> shift not in goals:
-                nearest.setdefault(self._spot(node), node)
+        shift, order, start = self.model.bits.shift, self.model.order, self.wait.start
+        begins = {
+            i: self.masks[i]
+            for i in self.found.tables
+            if order[i] in (self.wait.states or order) and not self.wait.goal(order[i], ())
+        }
+        for node in self.found.links:
+            if (state := node >> shift) in begins and start(node):
+                nearest.setdefault(node & begins[state], node)
         if not nearest:
             return None
         self._reach(nearest)
