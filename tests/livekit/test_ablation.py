@@ -164,9 +164,6 @@ TESTS: dict[str, Callable[[], object]] = {
     "LeavingActivity._create_speech_task": partial(
         test_waits.test_an_on_enter_that_never_returns_delays_one_run_at_most, first=0.0
     ),
-    "LeavingActivity._detach_reusable_resources": (
-        test_closing.test_words_said_before_a_close_during_a_handoff_are_in_the_history
-    ),
     "LeavingActivity.aclose": partial(
         test_waits.test_a_toolset_that_does_not_close_holds_up_no_close, of="agent"
     ),
@@ -181,6 +178,11 @@ TESTS: dict[str, Callable[[], object]] = {
     "HandoffActivity._detach_reusable_resources": partial(
         test_interim_words.test_the_next_agent_does_not_get_words_that_the_agent_before_has_committed,
         detection="manual",
+    ),
+    "HandoffActivity.push_audio": partial(
+        test_handoff_words.test_what_is_said_while_no_agent_hears_is_answered_by_the_next_one,
+        kind="pipeline",
+        at=3.3,
     ),
     "RequestingActivity._pipeline_reply_task_impl": partial(
         test_needed.test_the_journal_says_when_the_audio_of_a_speech_has_come, of="pipeline"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from both import conversation
-from livekit.agents import Agent
+from livekit.agents import Agent, AgentTask, function_tool
+from livekit.agents.llm import Toolset
 from realtime_stage import Says, realtime
 from scripted_tool import tool
 
@@ -19,10 +20,12 @@ from turnfsm.runtime.testing.livekit import (
     Reply,
     ScriptedLLM,
     ScriptedRealtime,
+    ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
     Stage,
 )
+from turnfsm.runtime.testing.livekit.tasks import complete
 
 ANSWERS = {
     "reserve": Reply("", calls=Call("book")),
@@ -256,3 +259,90 @@ def test_an_agent_that_takes_its_time_to_enter_answers_what_is_due() -> None:
     stage.at(3.0, lambda s: s.session.update_agent(Next(instructions="Go on.", tools=[book])))
     outcome = stage.run(20.0)
     assert outcome.heard_saying("An hour.") is not None, outcome.timeline()
+
+
+class SlowTools(Toolset):
+    """Tools that take a second to open, and another one to close."""
+
+    def __init__(self) -> None:
+        super().__init__(id="slow", tools=[])
+
+    async def setup(self) -> SlowTools:
+        """Connect."""
+        await asyncio.sleep(1.0)
+        return self
+
+    async def aclose(self) -> None:
+        """Disconnect."""
+        await asyncio.sleep(1.0)
+
+
+@pytest.mark.parametrize("kind", ["server", "client", "pipeline"])
+@pytest.mark.parametrize("at", [3.3, 4.2, 4.7])
+def test_what_is_said_while_no_agent_hears_is_answered_by_the_next_one(
+    kind: str, at: float
+) -> None:
+    """From 3 to 5 s the tools of one agent are closed, and those of the next one are opened."""
+    user = ScriptedUser().says("how long", at=at)
+    model = ScriptedLLM(ANSWERS)
+
+    def agent(**given: Any) -> Agent:
+        return Agent(instructions="Help.", tools=[SlowTools()], **given)
+
+    if kind == "pipeline":
+        turns: Any = {"turn_detection": "vad"}
+        stage = Stage(TurnSession, user=user, llm=model, turn_handling=turns, agent=agent)
+    else:
+        stage = realtime(user, model, detects=kind == "server", agent=agent)
+    stage.at(3.0, lambda s: s.session.update_agent(agent(**conversation(s.session))))
+    outcome = stage.run(15.0)
+    assert _said(outcome) == ["how long"], outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None
+
+
+class Slow(AgentTask[str]):
+    """A task with such tools."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask for the name.", tools=[SlowTools()])
+
+    async def on_enter(self) -> Any:
+        await self.session.say("One moment.")
+        return complete(self, "Ann")
+
+
+@pytest.mark.parametrize("at", [1.8, 2.4, 4.2])
+def test_what_is_said_as_a_task_begins_or_ends_is_heard(at: float) -> None:
+    """The tools of the task are opened from 1.6 to 2.6 s, and closed from 3.6 to 4.6 s."""
+
+    async def book() -> str:
+        return f"booked for {await Slow()}"
+
+    user = ScriptedUser().says("reserve", at=0.5).says("how long", at=at)
+    model = ScriptedLLM({"reserve": Reply("", calls=Call("book")), "how long": "An hour."}, TOLD)
+    turns: Any = {"turn_detection": "vad"}
+    stage = Stage(
+        TurnSession, user=user, llm=model, turn_handling=turns, tools=[function_tool(book)]
+    )
+    outcome = stage.run(15.0)
+    assert _said(outcome) == ["reserve", "how long"], outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None
+
+
+@pytest.mark.parametrize("at", [1.8, 2.1, 2.4, 2.8])
+def test_an_agent_with_another_stt_hears_what_was_not_transcribed_and_nothing_twice(
+    at: float,
+) -> None:
+    """LiveKit closes the STT's stream at the handoff, at 3 s, and drops what comes of it."""
+    user = ScriptedUser().says("reserve", at=0.5).says("and how long is it", at=at)
+
+    def agent() -> Agent:
+        return Agent(instructions="Help.", stt=ScriptedSTT(user))
+
+    turns: Any = {"turn_detection": "vad"}
+    model = ScriptedLLM({"how long": "An hour."})
+    stage = Stage(TurnSession, user=user, llm=model, turn_handling=turns, agent=agent)
+    stage.at(3.0, lambda s: s.session.update_agent(agent()))
+    outcome = stage.run(15.0)
+    assert _said(outcome) == ["reserve", "and how long is it"], outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None

@@ -301,6 +301,20 @@ MENDED = {
         model="realtime",
         hook=0.05,
     ),
+    "the user speaks as one agent hands over to the next": Script(
+        "",
+        (
+            attrs.evolve(ASKED, answer=0, ttft=0.6),
+            Sound(5.9, 0.6, 2, answer=6),
+            Sound(6.9, 1.2, 4, answer=3, ttft=0.05),
+        ),
+        {1: Job(1.5, ends="hands_off")},
+        switches=frozenset({"barge_in", "handoff"}),
+        detection="detector",
+        detector_delay=0.4,
+        settings={"preemptive_generation": {"enabled": False}},
+        hook=1.0,
+    ),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Phase
 
 from .generating import let_tools_end
+from .hearing import MOST_FRAMES
 from .overlap import VERDICTS
 from .requests import RequestingActivity
 from .speech import UNKNOWN, govern
@@ -328,6 +330,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     assert isinstance(activity, GovernedActivity)
     activity._conductor, activity._messages, activity._followed = conductor, [], set()
     activity._running, activity._blocked = [], []
+    activity.untranscribed_audio = deque(maxlen=MOST_FRAMES)
     if not conductor.turn.flow.triggers.keys().isdisjoint(VERDICTS):
         activity.take_detector()
     executor = activity._tool_executor

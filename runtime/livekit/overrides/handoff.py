@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from turnfsm.fsm.agenda.entries import Answered
 from turnfsm.fsm.sound import Sound
 
 from .components import follow_fallbacks
-from .hearing import HearingActivity
+from .hearing import MOST_FRAMES, HearingActivity
 from .history import LIVEKIT_COPIES, conversation_of
 from .overlap import OverlapJudge
 from .recognition import GovernedRecognition, turn_of
@@ -44,6 +45,10 @@ class HandoffActivity(HearingActivity):
     _greeting: SpeechHandle | None = None
     _stop_following: Callable[[], None] | None = None
     _evidence: inference.AdaptiveInterruptionDetector | None = None
+    _following: HandoffActivity | None = None
+    """The next agent, which gets the audio from now on."""
+    _unheard_audio: deque[rtc.AudioFrame] | None = None
+    """The audio that has come before this agent hears the user; None once it does."""
 
     async def _start_session(self, **how: Any) -> None:
         reused = how.get("reuse_resources")
@@ -96,6 +101,36 @@ class HandoffActivity(HearingActivity):
             self._conductor.utterance.post("stt_replaced")
         elif committed and isinstance(self._audio_recognition, GovernedRecognition):
             self._audio_recognition.commit_coming_transcript()
+        # LiveKit marks it as started before the next iteration of the event loop
+        asyncio.get_running_loop().call_soon(self._hear_missed_audio)
+
+    def _hear_missed_audio(self) -> None:
+        frames, self._unheard_audio = self._unheard_audio, None
+        for frame in frames or ():
+            self.push_audio(frame)
+
+    def follow(self, previous: HandoffActivity) -> None:
+        """The previous agent has begun to release what it hears with. This one will hear the audio
+        that comes from now on, once it has started.
+
+        If the session closes before that, LiveKit starts no agent, and the audio is lost.
+        """
+        self._unheard_audio = deque(maxlen=MOST_FRAMES)
+        self._following, previous._following = None, self
+
+    def hear_again(self, frames: Iterable[rtc.AudioFrame]) -> None:
+        """The STT of the previous agent, which this one does not have, has heard this audio, and
+        has not transcribed it."""
+        if self._unheard_audio is not None:
+            self._unheard_audio = deque([*frames, *self._unheard_audio], MOST_FRAMES)
+
+    def push_audio(self, frame: rtc.AudioFrame) -> None:
+        if self._following is not None:
+            self._following.push_audio(frame)
+        elif self._unheard_audio is not None:
+            self._unheard_audio.append(frame)
+        else:
+            super().push_audio(frame)
 
     def reply(self, instructions: str | None = None) -> GovernedHandle:
         """Request a reply: with instructions, or to the user's messages, including those that an
@@ -186,12 +221,18 @@ class HandoffActivity(HearingActivity):
             )
 
     async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
+        # This agent keeps listening if no other follows: a last transcript may arrive.
+        if self._never_starts(new_activity):
+            return None
+        assert isinstance(new_activity, HandoffActivity)
+        new_activity.follow(self)
         resources = await super()._detach_reusable_resources(new_activity)
         recognition = self._audio_recognition
         goes_on = resources is not None and resources.stt_pipeline is not None
         if goes_on and isinstance(recognition, GovernedRecognition):
-            assert isinstance(new_activity, HandoffActivity)
             new_activity.segment = recognition.segment
+        elif self._conductor.utterance.due:  # LiveKit drops what the STT has not transcribed
+            new_activity.hear_again(self.untranscribed_audio)
         return resources
 
     async def _close_session(self) -> None:

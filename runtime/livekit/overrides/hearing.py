@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -22,11 +23,21 @@ from .recognition import GovernedRecognition
 from .segment import Segment
 from .watched import Watched
 
-__all__ = ["HearingActivity"]
+__all__ = ["MOST_FRAMES", "HearingActivity"]
+
+MOST_FRAMES = 1000
+"""At most so many of the last frames are kept for the next agent: 50 s of LiveKit's usual frames of
+50 ms."""
+
+_BEFORE = 20
+"""So many of them are kept while no transcript is expected, as a VAD reports a voice late."""
 
 
 class HearingActivity(LeavingActivity):
     """An activity that reports the user's speech."""
+
+    untranscribed_audio: deque[rtc.AudioFrame]
+    """What the STT has heard since the last final transcript, if a transcript is expected."""
 
     segment: Segment | None = None
     """The segment of the STT stream that this activity will continue."""
@@ -76,7 +87,14 @@ class HearingActivity(LeavingActivity):
         speech: Any = self._current_speech  # it has the floor, so it is governed
         if speech is None or not speech.held_by_tools:
             super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms
-            return
+        else:
+            self._push_over_preamble(frame)
+        if self.has_stt and self._stt_hears:
+            self.untranscribed_audio.append(frame)
+            while not self._conductor.utterance.due and len(self.untranscribed_audio) > _BEFORE:
+                self.untranscribed_audio.popleft()
+
+    def _push_over_preamble(self, frame: rtc.AudioFrame) -> None:
         # The option is for speech that the application made uninterruptible. A user who talks over
         # the preamble of a tool with the policy hold or finish is answered afterwards.
         options = self.session.options.interruption
@@ -174,6 +192,7 @@ class HearingActivity(LeavingActivity):
         super().on_interim_transcript(ev, speaking=speaking)
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
+        self.untranscribed_audio.clear()
         if ev.alternatives and ev.alternatives[0].text:
             self._transcript_received(ev.alternatives[0].text, final=True)
         super().on_final_transcript(ev, speaking=speaking)

@@ -149,12 +149,6 @@ class LeavingActivity(RealtimeActivity):
         assert isinstance(following, LeavingActivity)
         return self._conductor.closing and not following._has_started
 
-    async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
-        # This agent keeps listening if no other follows: a last transcript may arrive.
-        if self._never_starts(new_activity):
-            return None
-        return await super()._detach_reusable_resources(new_activity)
-
     @functools.cached_property
     def _close_waits(self) -> asyncio.Future[None]:
         return asyncio.get_running_loop().create_future()
