@@ -43,18 +43,33 @@ def browser() -> Iterator[Any]:
     browser.close()
 
 
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    """A page of the browser; an error in a script, or a request to anybody, fails the test."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+@pytest.fixture(scope="session")
+def only_tab(browser: Any) -> Iterator[Any]:
+    """The one page of the browser: a new one for each test would take longer than most tests."""
+    context = browser.new_context()
     context.set_default_timeout(60_000)  # milliseconds; see `until`
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: problems.append(f"a dialog: {dialog.message}"))
-    page.on("request", lambda request: _outside(request.url) and problems.append(request.url))
-    yield page
+    yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def tab(only_tab: Any) -> Iterator[Any]:
+    """That page as a new one; an error in a script, or a request to anybody, fails the test."""
+    problems: list[str] = []
+    listeners = {
+        "pageerror": lambda error: problems.append(str(error)),
+        "dialog": lambda dialog: problems.append(f"a dialog: {dialog.message}"),
+        "request": lambda request: _outside(request.url) and problems.append(request.url),
+    }
+    only_tab.set_viewport_size({"width": 1440, "height": 900})
+    only_tab.emulate_media(color_scheme="light")
+    for event, listener in listeners.items():
+        only_tab.on(event, listener)
+    yield only_tab
+    only_tab.evaluate("try { localStorage.clear() } catch { /* about:blank has none */ }")
+    only_tab.goto("about:blank")
+    for event, listener in listeners.items():
+        only_tab.remove_listener(event, listener)
     assert problems == []
 
 
