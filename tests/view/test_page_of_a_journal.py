@@ -102,9 +102,9 @@ def test_a_recording_is_read(tmp_path: Path, channels: int) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no WAV file"),
-        (b"RIFF", "no WAV file"),
-        (b"ID3" + bytes(100), "no WAV file"),
+        (b"", "not a readable WAV file"),
+        (b"RIFF", "not a readable WAV file"),
+        (b"ID3" + bytes(100), "not a readable WAV file"),
         ((1.0, 3, 2), "3 channels of 16 bit"),
         ((1.0, 1, 1), "1 channels of 8 bit"),
         ((0.0, 1, 2), "without sound"),
