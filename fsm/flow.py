@@ -177,6 +177,12 @@ class Declarations:
     )
     actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
     tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
+    overlays: Mapping[str, Tuning] = doc(
+        "By agent or task, named by its id: settings of the session while this agent has the "
+        "conversation. They override those of the state; those of a tool override them. Not in a "
+        "Pipecat pipeline, which has no agents.",
+        factory=dict,
+    )
     discard_audio_if_uninterruptible: bool = doc(
         "true: the STT gets silence during uninterruptible speech. false: the user is heard, and "
         "their turn is deferred until the agent has finished. That needs a line without echo: "
@@ -263,6 +269,17 @@ class Flow(Declarations):
     def host_facts(self) -> Names:
         """The host facts."""
         return tuple(name for name, fact in self.facts.items() if fact.host)
+
+    @property
+    def tunings(self) -> Iterator[tuple[str, str, Tuning, Path]]:
+        """The settings that the flow makes: of a state, a tool or an agent, its name, the tuning
+        and its place."""
+        for name, state in self.states.items():
+            yield "state", name, state.tuning, ("states", name, "tuning")
+        for name, tuning in self.tools.tuning.items():
+            yield "tool", name, tuning, ("tools", "tuning", name)
+        for name, tuning in self.overlays.items():
+            yield "agent", name, tuning, ("overlays", name)
 
     @property
     def named_tools(self) -> Mapping[str, Path]:

@@ -234,6 +234,9 @@ class Tuning:
     preemptive_generation: bool | None = doc(
         "Replies may be started before the turn is committed.", default=None
     )
+    preemptive_tts: bool | None = doc(
+        "Such replies may also be synthesised before the turn is committed.", default=None
+    )
     max_retries: int | None = doc(
         "Maximum number of preemptive generations in one user turn.", default=None
     )

@@ -204,10 +204,9 @@ def _milliseconds(flow: Flow, source: Source, base: Flow) -> Iterator[Finding]:
             sections.add(place)
         elif timer in usual:
             times[path] = seconds, max(MUCH_LONGER * usual[timer], LONGEST_PAUSE / 6)
-    for name, state in flow.states.items():
+    for _, _, tuning, place in flow.tunings:
         for key in ("min_duration", "min_silence"):
-            given = getattr(state.tuning, key)
-            times["states", name, "tuning", key] = given or 0.0, LONGEST_PAUSE / 10
+            times[*place, key] = getattr(tuning, key) or 0.0, LONGEST_PAUSE / 10
     for path, (seconds, most) in times.items():
         if most < seconds < inf and not source.inherited(path):
             times_meant = {"minutes": seconds / 60, "meant": seconds / 1000}

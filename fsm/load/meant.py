@@ -41,22 +41,25 @@ def belongs(key: str, kind: type) -> str:
 
 @cache
 def _places(root: type) -> Mapping[str, tuple[str, ...]]:
-    """The shortest path to each key that a single class has."""
+    """A path to each key that a single class has: the shortest one, but one in a state if there is
+    any."""
     paths: dict[str, tuple[str, ...]] = {}
     owners: dict[str, set[type]] = {}
-    seen = {root}
+    seen: set[type] = set()
     waiting: deque[tuple[type, tuple[str, ...]]] = deque([(root, ())])
     while waiting:
         kind, path = waiting.popleft()
+        if kind in seen:
+            continue
+        seen.add(kind)
         for field, hint in yaml_fields(kind):
             here: tuple[str, ...] = (*path, yaml_name(field))
             if kind is not root or root is FlowFile:
                 paths.setdefault(here[-1], here)
                 owners.setdefault(here[-1], set()).add(kind)
+            add = waiting.appendleft if here[0] == "states" else waiting.append
             for inner, named in _classes(hint):
-                if inner not in seen:
-                    seen.add(inner)
-                    waiting.append((inner, (*here, "NAME") if named else here))
+                add((inner, (*here, "NAME") if named else here))
     return {key: path for key, path in paths.items() if len(owners[key]) == 1 or len(path) == 1}
 
 

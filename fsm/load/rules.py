@@ -111,9 +111,8 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
         path: Path = ("states", name)
         if state.final and (state.on or state.after):
             yield problem(source, (*path, "final"), "contradiction.final", name=name)
-        yield from _tuning("state", name, state.tuning, (*path, "tuning"), source)
-    for name, tuning in flow.tools.tuning.items():
-        yield from _tuning("tool", name, tuning, ("tools", "tuning", name), source)
+    for kind, name, tuning, path in flow.tunings:
+        yield from _tuning(kind, name, tuning, path, source)
 
 
 def _tuning(kind: str, owner: str, tuning: Tuning, path: Path, source: Source) -> Iterator[Finding]:

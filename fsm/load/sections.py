@@ -15,6 +15,7 @@ import attrs
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.fields import yaml_name
+from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.problems import problem
 from turnfsm.fsm.source import Path, Source
@@ -25,7 +26,7 @@ from .confirm import add_confirm, check_confirm
 from .hold import add_hold
 from .parts import Parts
 from .spoken import FILLED, add_fillers, add_monologue, add_never_silent, add_not_heard, add_silence
-from .written import LONGEST, Filler, FlowFile, WrittenState
+from .written import LONGEST, Filler, FlowFile
 
 __all__ = ["check_sections", "with_sections"]
 
@@ -40,19 +41,29 @@ def add_pace(parts: Parts) -> None:
     for name in _TIMERS:
         if name in parts.file.timers and parts.source.value(("timers", name)).page.shipped:
             parts.retime(name, parts.file.timers[name])
-    states = parts.file.states
-    parts.file = attrs.evolve(parts.file, states={**states, **dict(_patient(parts))})
+    file = parts.file
+    states = {
+        name: attrs.evolve(state, tuning=_patient(parts, state.tuning, ("states", name, "tuning")))
+        for name, state in file.states.items()
+    }
+    tools, agents = (
+        {name: _patient(parts, tuning, (*path, name)) for name, tuning in tunings.items()}
+        for path, tunings in (
+            (("tools", "tuning"), file.tools.tuning),
+            (("overlays",), file.overlays),
+        )
+    )
+    tuned = attrs.evolve(file.tools, tuning=tools)
+    parts.file = attrs.evolve(file, states=states, tools=tuned, overlays=agents)
 
 
-def _patient(parts: Parts) -> Iterator[tuple[str, WrittenState]]:
-    """The states with an expectation that has no `wait`."""
-    for name, state in parts.file.states.items():
-        path: Path = ("states", name, "tuning", "expect")
-        if (expected := state.tuning.expect) and not parts.source.written((*path, "wait")):
-            wait = times(parts.file.pace, expected.wait)
-            tuning = attrs.evolve(state.tuning, expect=attrs.evolve(expected, wait=wait))
-            parts.paced[f"wait of {name}"] = wait
-            yield name, attrs.evolve(state, tuning=tuning)
+def _patient(parts: Parts, tuning: Tuning, path: Path) -> Tuning:
+    """The tuning, whose expectation waits as the pace says, if it has no `wait`."""
+    if (expected := tuning.expect) is None or parts.source.written((*path, "expect", "wait")):
+        return tuning
+    wait = times(parts.file.pace, expected.wait)
+    parts.paced[f"wait of {path[-1] if path[-1] != 'tuning' else path[-2]}"] = wait
+    return attrs.evolve(tuning, expect=attrs.evolve(expected, wait=wait))
 
 
 _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {

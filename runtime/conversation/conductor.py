@@ -154,6 +154,8 @@ class Conductor(Core):
     def agent_phase_changed(self) -> None:
         """`Agent.phase` has changed: an agent was entered, or hands over. Posts the changes
         for the new agent."""
+        if self.governs and self.turn.flow.overlays:
+            self.session.tune(self.tuning)
         if self.governs and self._started:
             self.tools.refuse_left()
             self.tools.count()
@@ -186,7 +188,7 @@ class Conductor(Core):
 
     def _observed(self, seq: int, verdict: Verdict) -> None:
         """After every verdict: update the agent state, and retry pending work."""
-        if self.turn.flow.tools.tuning:  # a call may have begun or ended
+        if self.turn.flow.tools.tuning or self.turn.flow.overlays:  # not only the state decides
             self.session.tune(self.tuning)
         if not isinstance(verdict, Taken):
             return

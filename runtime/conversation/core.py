@@ -119,9 +119,13 @@ class Core(ABC):
 
     @property
     def tuning(self) -> Tuning:
-        """The settings of the current state, with those of the tools that the turn waits for."""
-        tuning = self.turn.flow.states[self.turn.state].tuning
-        for tool, settings in self.turn.flow.tools.tuning.items():
+        """The settings of the current state, with those of the agent, and of the tools that the
+        turn waits for."""
+        flow, agent = self.turn.flow, self.agent
+        tuning = flow.states[self.turn.state].tuning
+        if flow.overlays and agent is not None and agent.setup.name in flow.overlays:
+            tuning = flow.overlays[agent.setup.name].over(tuning)
+        for tool, settings in flow.tools.tuning.items():
             if self.tools.blocks((tool,)):
                 tuning = settings.over(tuning)
         return tuning

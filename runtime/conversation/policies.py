@@ -16,6 +16,7 @@ from turnfsm.runtime.cut_off_call import CutOffCall
 __all__ = [
     "check_arguments",
     "check_names",
+    "check_names_of_agents",
     "is_once",
     "on_interruption",
     "once",
@@ -196,6 +197,21 @@ def check_names(flow: Flow, known: Collection[str]) -> None:
         remedy += " A later agent may have the tool: then nothing needs to be changed"
         at = _at(flow, path, message, remedy, "tool", "warning")
         logger.warning("%s: %s; %s", at.place, at.message, at.remedy)
+
+
+def check_names_of_agents(flow: Flow, known: Collection[str]) -> None:
+    """Log a warning for each name in `overlays` that no agent has, and that resembles one's.
+
+    Args:
+        flow: The flow.
+        known: The ids of all agents so far.
+    """
+    for agent in flow.overlays:
+        if agent not in known and (meant := closest(agent, known, alike=0.6)):
+            message, remedy = f"no agent is {quoted(agent)}", f"did you mean {quoted(meant)}?"
+            remedy += " A later agent may have the id: then nothing needs to be changed"
+            at = _at(flow, ("overlays", agent), message, remedy, "agent", "warning")
+            logger.warning("%s: %s; %s", at.place, at.message, at.remedy)
 
 
 def _at(

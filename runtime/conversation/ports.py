@@ -73,6 +73,7 @@ class Setup:
     that is asked for each reply.
 
     Attributes:
+        name: Its name, for `overlays` of a flow.
         has_stt: It has an STT.
         manual_turns: Only the application commits turns.
         commits_audio: A turn is all audio since the previous turn, as with a realtime model.
@@ -83,6 +84,7 @@ class Setup:
         overlaps: A realtime model that decides itself whether to speak while the user speaks.
     """
 
+    name: str = ""
     has_stt: bool = True
     manual_turns: bool = False
     commits_audio: bool = False

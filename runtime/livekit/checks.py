@@ -10,10 +10,14 @@ from typing import Any
 from livekit.agents import Agent, llm
 from livekit.agents.llm.async_toolset import AsyncToolset
 from livekit.agents.llm.utils import build_legacy_openai_schema
-from livekit.agents.utils import is_given
+from livekit.agents.utils import is_given, misc
 
 from turnfsm.fsm import Flow, HostError, TurnfsmError
-from turnfsm.runtime.conversation.policies import check_arguments, check_names
+from turnfsm.runtime.conversation.policies import (
+    check_arguments,
+    check_names,
+    check_names_of_agents,
+)
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.livekit_contract import check, installed
 
@@ -21,6 +25,7 @@ from .overrides import LEFT_OUT
 
 __all__ = [
     "check_arguments_of",
+    "check_ids_of_agents",
     "check_names_of_tools",
     "parameters_of",
     "require_livekit",
@@ -75,6 +80,20 @@ def check_names_of_tools(flow: Flow, given: Iterable[Any]) -> None:
         return  # skip the search through all agent classes
     known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
     check_names(flow, known)
+
+
+def check_ids_of_agents(flow: Flow, first: Agent) -> None:
+    """Log a warning for each agent with an overlay whose id is probably misspelt.
+
+    The ids of all agent classes in this process are known, unless an agent is given its own.
+
+    Args:
+        flow: The flow.
+        first: The session's first agent.
+    """
+    if flow.overlays:
+        ids = {misc.camel_to_snake_case(agent.__name__) for agent in _classes()}
+        check_names_of_agents(flow, {first.id, *ids})
 
 
 def check_arguments_of(flow: Flow, given: Iterable[Any]) -> None:
@@ -137,13 +156,18 @@ def parameters_of(tool: Any) -> Mapping[str, Any] | None:
 
 
 def _declared() -> Iterator[str]:
+    for agent in _classes():
+        yield from llm.ToolContext(llm.find_function_tools(agent)).function_tools
+
+
+def _classes() -> set[type[Agent]]:
+    """All classes of agents in this process."""
     classes, seen = [Agent], {Agent}
     while classes:
         new = set(classes.pop().__subclasses__()) - seen
         seen |= new
         classes += new
-    for agent in seen:
-        yield from llm.ToolContext(llm.find_function_tools(agent)).function_tools
+    return seen
 
 
 def require_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent) -> None:

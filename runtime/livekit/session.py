@@ -42,6 +42,7 @@ from .backchannels import Backchannels
 from .button import Button
 from .checks import (
     check_arguments_of,
+    check_ids_of_agents,
     check_names_of_tools,
     parameters_of,
     require_livekit,
@@ -253,6 +254,7 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         tools = [*self.tools, *agent.tools]
         check_names_of_tools(self._turn.flow, tools)
         check_arguments_of(self._turn.flow, tools)
+        check_ids_of_agents(self._turn.flow, agent)
         require_turn_detection(self._flow, self, agent)
         self._custom.check_agent(agent)
         if self._turn.closed:

@@ -13,6 +13,7 @@ __all__ = ["Tuner"]
 _INTERRUPTION = ("min_duration", "min_words")
 _SPECULATION = {
     "preemptive_generation": "enabled",
+    "preemptive_tts": "preemptive_tts",
     "max_retries": "max_retries",
     "max_speech_duration": "max_speech_duration",
 }

@@ -64,7 +64,7 @@ def pauses_of(flow: Flow, vad: VADAnalyzer | None) -> Pauses | None:
     Raises:
         HostError: The flow says backchannels at pauses, which nothing would measure.
     """
-    tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
+    tunings = [tuning for _, _, tuning, _ in flow.tunings]
     wanted = [tuning.min_silence for tuning in tunings if tuning.min_silence is not None]
     if any(action.backchannel for action in flow.actions.values()):
         _require_pauses(flow, vad, max(wanted))

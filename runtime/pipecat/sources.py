@@ -20,6 +20,7 @@ __all__ = ["PARTS", "Parts", "check_flow"]
 
 PartName = Literal["user", "transport", "model", "output", "assistant"]
 
+_SPECULATION = ("max_retries", "max_speech_duration", "preemptive_tts")
 NOT_POSTED = frozenset(
     {"audio_stopped", "audio_resumed", "interruption_detected", "backchannel_detected"}
 )
@@ -155,9 +156,15 @@ def check_flow(
             f"flow {flow.name!r} needs turn_detection={flow.turn_detection!r}, which turnfsm does "
             "not offer on Pipecat; use a flow without it, such as 'turn'"
         )
-    tunings = (*(state.tuning for state in flow.states.values()), *flow.tools.tuning.values())
-    if any(t.max_retries is not None or t.max_speech_duration is not None for t in tunings):
+    tunings = [tuning for _, _, tuning, _ in flow.tunings]
+    used = {key for one in tunings for key, value in attrs.asdict(one).items() if value is not None}
+    if keys := [key for key in _SPECULATION if key in used]:
         raise HostError(
-            f"flow {flow.name!r} limits preemptive replies (max_retries, max_speech_duration), and "
-            "on Pipecat only the STT service does that; take them out of the tuning"
+            f"flow {flow.name!r} tunes preemptive replies ({', '.join(keys)}), and on Pipecat only "
+            "the STT service does that; take this out of the tuning"
+        )
+    if flow.overlays:
+        raise HostError(
+            f"flow {flow.name!r} has overlays, by agent, and a Pipecat pipeline has no agents; "
+            "write them as the tuning of states or tools"
         )

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from livekit.agents import Agent
+from livekit.agents import Agent, AgentTask, function_tool
 
 from turnfsm.fsm import FlowError, load_flow
 from turnfsm.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 STORY = "Once upon a time there was a king who had three daughters and no sons."
 
@@ -116,6 +125,110 @@ def test_the_session_gets_its_own_settings_back(tmp_path: Path) -> None:
 
     stage.at(0.5, look).at(4.0, look).at(5.0, change).at(10.0, look).run(12.0)
     assert seen == [(0, 0.5), (3, 2.0), (7, 0.5)]
+
+
+class Teller(Agent):
+    """It hands over to `Clerk` when it is asked to."""
+
+    @function_tool
+    async def hand_over(self) -> Agent:
+        """Hand over."""
+        return Clerk(instructions="Help.")
+
+
+class Clerk(Agent):
+    pass
+
+
+class AskName(AgentTask[str]):
+    @function_tool
+    async def finish(self) -> None:
+        """The user has given their name."""
+        self.complete("Ada")
+
+
+def _overlays(path: Path, text: str) -> Path:
+    file = path / "overlays.yaml"
+    file.write_text(f"flow: overlays\nextends: turn\noverlays: {text}\n")
+    return file
+
+
+def _tuned(stage: Stage, *seconds: float) -> list[tuple[Any, Any]]:
+    """The session's settings at these times."""
+    seen: list[tuple[Any, Any]] = []
+
+    def look(stage: Stage) -> None:
+        options = stage.session.options.interruption
+        seen.append((options["min_words"], options["min_duration"]))
+
+    for second in seconds:
+        stage.at(second, look)
+    stage.run(max(seconds) + 1.0)
+    return seen
+
+
+def test_an_agent_brings_its_tuning_and_takes_it_with_it(tmp_path: Path) -> None:
+    """From its first moment on, in every state, until another agent has the conversation."""
+    flow = _overlays(tmp_path, "{teller: {min_words: 3}, clerk: {min_duration: 1.5}}")
+    user = ScriptedUser().says("to the clerk", at=2.0)
+    model = ScriptedLLM({"to the clerk": Reply(calls=[Call("hand_over")])}, otherwise="Yes.")
+    teller = partial(Teller, instructions="Help.")
+    stage = Stage(partial(TurnSession, flow=flow), user=user, llm=model, agent=teller)
+    assert _tuned(stage, 0.5, 1.9, 8.0) == [(3, 0.5), (3, 0.5), (0, 1.5)]
+
+
+@pytest.mark.parametrize(("id", "meant"), [("Clerk", "clerk"), ("tellr", "teller")])
+def test_a_misspelt_agent_is_a_warning_with_its_place(id: str, meant: str, tmp_path: Path) -> None:
+    """A later agent may have such an id, so it is no error."""
+    session: Any = partial(TurnSession, flow=_overlays(tmp_path, f"{{{id}: {{min_words: 3}}}}"))
+    outcome = Stage(session, agent=partial(Teller, instructions="Help.")).run(1.0)
+    [warning] = map(str, outcome.warnings)
+    assert f"overlays.yaml:3:12: no agent is {id!r}; did you mean {meant!r}?" in warning
+
+
+def test_a_task_brings_its_tuning_and_the_agent_gets_its_own_back(tmp_path: Path) -> None:
+    class Desk(Agent):
+        async def on_enter(self) -> None:
+            await AskName(instructions="Ask for the name.")
+
+    flow = _overlays(tmp_path, "{ask_name: {min_words: 3}, desk: {min_words: 1}}")
+    user = ScriptedUser().says("I am Ada", at=2.0)
+    model = ScriptedLLM({"I am Ada": Reply(calls=[Call("finish")])}, otherwise="Yes.")
+    desk = partial(Desk, instructions="Help.")
+    stage = Stage(partial(TurnSession, flow=flow), user=user, llm=model, agent=desk)
+    assert _tuned(stage, 1.5, 8.0) == [(3, 0.5), (1, 0.5)]
+
+
+def test_an_agent_overrides_the_state_and_a_tool_overrides_the_agent(tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        "flow: all\nextends: turn\noverlays: {teller: {min_words: 2}}\n"
+        "states: {listening: {tuning: {min_words: 1, min_duration: 1.0}}}\n"
+        "tools: {tuning: {search: {min_words: 3}}}\n"
+    )
+
+    class Teller(Agent):
+        @function_tool
+        async def search(self) -> str:
+            """Search."""
+            await asyncio.sleep(3.0)
+            return "found"
+
+    user = ScriptedUser().says("search it", at=2.0)
+    model = ScriptedLLM({"search it": Reply(calls=[Call("search")])}, otherwise="Yes.")
+    teller = partial(Teller, instructions="Help.")
+    stage = Stage(partial(TurnSession, flow=file), user=user, llm=model, agent=teller)
+    assert _tuned(stage, 1.0, 5.0) == [(2, 1.0), (3, 0.5)]
+
+
+@pytest.mark.parametrize(("tuning", "early"), [("{}", False), ("{preemptive_tts: true}", True)])
+def test_preemptive_tts_is_a_matter_of_the_state(tuning: str, early: bool, tmp_path: Path) -> None:
+    """Its audio begins before the turn is committed, and is heard sooner."""
+    user = ScriptedUser().says("hello", at=1.0, stt_delay=0.05)
+    flow = _flow(tmp_path, listening=tuning, thinking=tuning)
+    outcome = _stage(flow, user).run(8.0)
+    plain = _stage("turn", user).run(8.0)
+    assert (outcome.heard[0].start < plain.heard[0].start) is early
 
 
 @pytest.mark.parametrize("tuning", ["{min_duration: -1}", "{min_words: 1.5}", "{mute: 2}"])

@@ -316,12 +316,18 @@ def test_a_flow_that_pipecat_cannot_carry_out_is_refused(flow: str, said: str) -
         TurnGovernor(flow)
 
 
-def test_limits_of_preemptive_replies_are_refused() -> None:
-    flow, _ = parse_flow(
-        "flow: mine\nextends: turn\nstates: {listening: {tuning: {max_retries: 1}}}"
-    )
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("states: {listening: {tuning: {max_retries: 1}}}", "preemptive replies (max_retries)"),
+        ("tools: {tuning: {pay: {preemptive_tts: true}}}", "preemptive replies (preemptive_tts)"),
+        ("overlays: {clerk: {min_words: 2}}", "has overlays, by agent"),
+    ],
+)
+def test_settings_that_a_pipeline_cannot_follow_are_refused(keys: str, said: str) -> None:
+    flow, _ = parse_flow(f"flow: mine\nextends: turn\n{keys}")
     assert flow is not None
-    with pytest.raises(HostError, match="max_retries, max_speech_duration"):
+    with pytest.raises(HostError, match=re.escape(said)):
         TurnGovernor(flow)
 
 

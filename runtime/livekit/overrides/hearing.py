@@ -300,6 +300,7 @@ class HearingActivity(LeavingActivity):
     def setup(self) -> Setup:
         """How this agent hears the user, and what kind of model it has."""
         return Setup(
+            name=self.agent.id,
             has_stt=self.has_stt,
             manual_turns=self.manual_turns,
             commits_audio=self.commits_audio,
