@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 pytest_plugins = ["turnfsm.testing.plugin"]
 
 # a busy machine is no failure; `make exhaustive` draws more
-settings.register_profile("turnfsm", max_examples=40, deadline=None)
+settings.register_profile("turnfsm", max_examples=25, deadline=None)
 settings.register_profile("exhaustive", max_examples=400, deadline=None)
 settings.load_profile("turnfsm")
 
