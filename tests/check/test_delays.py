@@ -66,7 +66,7 @@ hold: {limit: 60000, then: Are you back?}
                 "4:18 silence_1: 8000 s are 133 minutes; if these are milliseconds, write 8",
                 "5:24 report_after: 5000 s are 83 minutes; if these are milliseconds, write 5",
                 "6:44 min_duration: 500 s are 8 minutes; if these are milliseconds, write 0.5",
-                "7:34 pause: 2 s, but before that a VAD reports the end of speech; write less than "
+                "7:34 pause: 2 s, but a VAD reports the end of speech earlier; write less than "
                 "the silence of your VAD (Silero on LiveKit: 0.55)",
                 "8:15 hold: 60000 s are 1000 minutes; if these are milliseconds, write 60",
             ],
@@ -75,7 +75,7 @@ hold: {limit: 60000, then: Are you back?}
             "timers: {tool_limit: 2}\nbounds: {for_a_tool: 2}\nfillers: {after: 3, say: Wait.}\n",
             [
                 "5:11 filler_1: 3 s, but tool_limit ends the wait after 2 s; make tool_limit "
-                "longer, too, or this one shorter"
+                "longer as well, or filler_1 shorter"
             ],
         ),
     ],
