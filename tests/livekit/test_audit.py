@@ -453,7 +453,7 @@ def test_the_command_fails_a_build_by_what_it_is_told_and_gives_junit(
     assert run("audit", str(file), "--format", "junit") == 1
     failed = Xml.fromstring(capsys.readouterr().out).find(".//testcase/failure")
     assert failed is not None
-    assert "F  what the user said is in no history" in failed.get("message", "")
+    assert "F  a transcript of the user is not in the history" in failed.get("message", "")
     assert "turn_committed refused in speaking: not interruptible" in (failed.text or "")
 
 

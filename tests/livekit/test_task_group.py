@@ -121,5 +121,5 @@ def test_an_entry_that_fails_is_in_the_journal_and_in_the_audit() -> None:
     (finding,) = outages_in(measure(journal))
     assert (
         finding.what
-        == f"on_enter of {failed.agent} failed (LookupError), what was left of it is not done"
+        == f"on_enter of {failed.agent} failed (LookupError), and the rest of it did not run"
     )

@@ -177,5 +177,5 @@ def test_a_mistake_is_reported_with_its_place(old: str, new: str, place: str, sa
 
 
 def test_xstate_has_no_such_timers() -> None:
-    with pytest.raises(FlowError, match="'quiet' goes on"):
+    with pytest.raises(FlowError, match="'quiet' is lasting"):
         to_xstate(flow_of(QUIET))

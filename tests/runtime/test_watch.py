@@ -72,4 +72,4 @@ async def test_records_that_are_gone_are_counted(caplog: pytest.LogCaptureFixtur
         pump.post("user_started_speaking")
     watch.end()
     assert taker.seqs == [7, 8, 9, 10, None]
-    assert "6 records came at once and were dropped: no figure has them" in caplog.text
+    assert "6 records came at once and are missing in the figures" in caplog.text

@@ -308,7 +308,7 @@ def test_a_store_that_keeps_no_words_says_what_is_missing(
     kept.close()
     assert [word for word in ("please", "moment", "arranged", "Lark") if word in text] == []
     outcome = guest.gone_on(ScriptedUser().says("thank you very much", at=1.0), 6.0)
-    assert "continues without the words of the conversation" in caplog.text
+    assert "continues without the texts of the conversation" in caplog.text
     assert "its store does not keep them (redact)" in caplog.text
     assert [h.text for h in outcome.heard] == ["With pleasure."]
     calls = [(i.name, i.output) for i in outcome.history.items if i.type == "function_call_output"]
