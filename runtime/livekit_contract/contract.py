@@ -115,7 +115,7 @@ def _different(row: PrivateName) -> str | None:
     if row.kind == "method":
         return _method(owner, row, place)
     if row.kind == "call":
-        if row.name not in _calls(owner):
+        if hasattr(owner, "__wrapped__") or not _reads(owner.__code__, row.name):
             return f"{row.owner.partition(':')[2]} calls no {row.name}"
         return _method(import_module(owner.__module__), row, row.name)
     if row.kind == "property":
@@ -165,11 +165,6 @@ def _parameters(function: Any) -> list[str]:
     return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
-def _calls(function: Any) -> frozenset[str]:
-    """The global names that a function reads, and the functions in it; none if it is decorated."""
-    return _globals(function.__code__) if not hasattr(function, "__wrapped__") else frozenset()
-
-
 def _code(function: Any) -> CodeType:
     code: CodeType = inspect.unwrap(function).__code__
     return code
@@ -182,10 +177,12 @@ def _assigned(code: CodeType) -> frozenset[str]:
 
 
 @cache
-def _globals(code: CodeType) -> frozenset[str]:
-    own = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
-    inside = (_globals(inner) for inner in code.co_consts if isinstance(inner, CodeType))
-    return frozenset(own).union(*inside)
+def _reads(code: CodeType, name: str) -> bool:
+    """Whether a function, or one in it, reads this global."""
+    instructions = dis.get_instructions(code) if name in code.co_names else ()
+    if any(i.opname == "LOAD_GLOBAL" and i.argval == name for i in instructions):
+        return True
+    return any(_reads(inner, name) for inner in code.co_consts if isinstance(inner, CodeType))
 
 
 @cache

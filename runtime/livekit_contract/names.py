@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-import yaml
+from turnfsm.fsm.load.yaml12 import read_table
 
 __all__ = ["FEATURES", "ORDERS", "PRIVATE_NAMES", "Feature", "Order", "PrivateName"]
 
@@ -74,7 +74,7 @@ def _order(of: Mapping[str, Any]) -> Order:
     return Order(**{**of, "first": tuple(of["first"]), "then": tuple(of["then"])})
 
 
-_FILE = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
+_FILE: Any = read_table(Path(__file__).with_name("names.yaml"))
 
 FEATURES = MappingProxyType(
     {
