@@ -11,8 +11,10 @@ from livekit.agents import AgentSession, APIConnectionError, llm, stt, vad
 from livekit.agents.utils.audio import silence_frame_like
 
 from turnfsm.runtime.testing.clock import VirtualClock
+from turnfsm.runtime.testing.heard import Heard
 from turnfsm.runtime.testing.livekit import (
     Call,
+    Outcome,
     Reply,
     ScriptedAudioInput,
     ScriptedAudioOutput,
@@ -406,3 +408,12 @@ async def test_on_a_line_that_echoes_the_microphone_hears_the_agent_while_the_us
 
     await stage.at(0.0, say).play(8.0)
     assert sentences == ["one two three four", "now me", "seven eight nine ten"]
+
+
+async def test_words_are_heard_also_with_a_pause_between_them() -> None:
+    """As an agent says them that is paused by "mhm"; the span is as short as possible."""
+    spans = [(1.0, "Good morning."), (3.0, "From"), (4.0, "seven to"), (6.0, "eleven.")]
+    outcome = Outcome(heard=[Heard(t, t + 0.5, text) for t, text in spans])
+    assert outcome.heard_saying("From seven to") == Heard(3.0, 4.5, "From seven to")
+    assert outcome.heard_saying("seven") == Heard(4.0, 4.5, "seven to")
+    assert outcome.heard_saying("to nine") is None

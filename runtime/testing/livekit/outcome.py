@@ -126,8 +126,14 @@ class Outcome:
         return [h for h in self.heard if h.start >= at - 1e-6]
 
     def heard_saying(self, text: str) -> Heard | None:
-        """The first span of audio that contains these words."""
-        return next((h for h in self.heard if text in h.text), None)
+        """The first audio with these words, perhaps with pauses between them."""
+        for end in range(1, len(self.heard) + 1):
+            for start in reversed(range(end)):
+                spans = self.heard[start:end]
+                whole = " ".join(h.text for h in spans)
+                if text in whole:
+                    return Heard(spans[0].start, spans[-1].end, whole)
+        return None
 
     def state_at(self, at: float) -> str:
         """The agent's published state at a moment."""
