@@ -140,7 +140,7 @@ def _revised(so_far: str, dice: random.Random) -> str:
 def play(name: str, drawn: Drawn) -> Seen:
     """Play one answer in virtual time on a session of this name."""
     stage = Stage(
-        SESSIONS[name],  # type: ignore[arg-type]
+        SESSIONS[name],
         user=replay(drawn.groups, ScriptedUser(), 0.0),
         llm=ScriptedLLM({}, otherwise=REPLY),
         vad=ScriptedVAD(min_silence=SILERO_MIN_SILENCE),

@@ -223,7 +223,7 @@ def play(
     stt = ScriptedSTT(user, ends_turns=handling.get("turn_detection") == "stt")
     options: dict[str, Any] = {"vad": scripted_vad(SILERO_MIN_SILENCE), "stt": stt}
     stage = Stage(
-        session,  # type: ignore[arg-type]
+        session,
         user=user,
         llm=ScriptedLLM(otherwise=model, believes=False),
         tts=ScriptedTTS(),

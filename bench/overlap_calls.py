@@ -201,7 +201,7 @@ def telling(
     """The agent is asked to tell the story, and the caller makes these sounds from `at` on."""
     user = ScriptedUser().says(ASKED, at=0.5, interims=((0.5, "tell"), (1.0, "tell me about")))
     return Stage(
-        session,  # type: ignore[arg-type]
+        session,
         user=replay(sounds, user, at),
         llm=ScriptedLLM({ASKED: STORY}, otherwise=ANSWER),
         tts=tts,

@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
+from typing import Generic
 
 from turnfsm.runtime.testing.clock import VirtualClock, VirtualLoop
 
 from .outcome import Outcome
-from .stage import Action, Stage
+from .stage import Action, SessionT, Stage
 
 __all__ = ["LiveStage"]
 
 
-class LiveStage:
+class LiveStage(Generic[SessionT]):
     """Plays a `Stage` step by step, in virtual time.
 
     Between two steps a test may look at the session, let the user speak
@@ -37,13 +38,15 @@ class LiveStage:
         speaking
     """
 
-    def __init__(self, stage: Stage, make_loop: Callable[..., VirtualLoop] = VirtualLoop) -> None:
+    def __init__(
+        self, stage: Stage[SessionT], make_loop: Callable[..., VirtualLoop] = VirtualLoop
+    ) -> None:
         self.stage = stage
         self._make_loop = make_loop
         self._enough = asyncio.Event()
         self._open = ExitStack()
 
-    def __enter__(self) -> LiveStage:
+    def __enter__(self) -> LiveStage[SessionT]:
         clock = VirtualClock()
         self._open.enter_context(clock.patched())
         runner = asyncio.Runner(loop_factory=lambda: self._make_loop(clock, limit=3600.0))
@@ -72,7 +75,7 @@ class LiveStage:
         self._loop.run_until_complete(asyncio.sleep(seconds))
         assert not self._playing.done(), self._playing.exception()
 
-    def act(self, action: Action) -> None:
+    def act(self, action: Action[SessionT]) -> None:
         """Do something now, as `Stage.at` does."""
         self.stage.at(self.stage.now, action)
         self.advance(0.0)

@@ -69,7 +69,7 @@ def _stage(script: Script) -> Stage:
         otherwise=_reply(script.model.otherwise),
     )
     stage = Stage(
-        partial(TurnSession, flow=script.load_flow()),  # type: ignore[arg-type]
+        partial(TurnSession, flow=script.load_flow()),
         user=user_of(script.user),
         llm=model,
         tts=ScriptedTTS(durations=dict(script.durations)),

@@ -8,9 +8,10 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic, TypeAlias, cast
 
 from livekit.agents import Agent, llm
+from typing_extensions import TypeVar
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.livekit.overrides.history import current_conversation
@@ -31,7 +32,9 @@ from .voice import ScriptedTTS
 
 __all__ = ["Stage"]
 
-Action = Callable[["Stage"], object]
+SessionT = TypeVar("SessionT", bound=AgentSession[Any], default=AgentSession[Any], covariant=True)
+
+Action: TypeAlias = Callable[["Stage[SessionT]"], object]
 
 HANGS = 3600.0
 """Virtual seconds after the end of the script at which a hanging conversation is aborted."""
@@ -42,7 +45,7 @@ SPEAKS = (ScriptedRealtime, ScriptedDuplex)
 """Models that hear the user and speak themselves."""
 
 
-class Stage:
+class Stage(Generic[SessionT]):
     """Plays a conversation on a session of `session_class`, and reports the observations.
 
     Args:
@@ -80,7 +83,7 @@ class Stage:
 
     def __init__(
         self,
-        session_class: type[AgentSession[Any]],
+        session_class: Callable[..., SessionT],
         *,
         user: ScriptedUser | None = None,
         llm: ScriptedLLM | ScriptedRealtime | ScriptedDuplex | None = None,
@@ -117,14 +120,14 @@ class Stage:
         self.tools = list(tools)
         self._agent = agent
         self._can_pause, self._faults, self._echo = can_pause, check_faults(faults), echo
-        self._actions: list[tuple[float, Action]] = []
+        self._actions: list[tuple[float, Action[SessionT]]] = []
         self._acting: list[asyncio.Task[None]] | None = None  # once the session has started
-        self.session: AgentSession[Any]
+        self.session: SessionT
         self.output: ScriptedAudioOutput
         self._recorder: Recorder
         self._loop: asyncio.AbstractEventLoop
 
-    def at(self, seconds: float, action: Action) -> Stage:
+    def at(self, seconds: float, action: Action[SessionT]) -> Stage[SessionT]:
         """Call a function at this time of the started session. A coroutine runs as a task.
 
         Example:
@@ -249,7 +252,7 @@ class Stage:
         ends_turns = isinstance(self.llm, ScriptedDuplex) or self.llm.capabilities.turn_detection
         return {"vad": None if ends_turns else self.vad, "llm": self.llm, "tts": self.tts}
 
-    async def _act(self, at: float, action: Action) -> None:
+    async def _act(self, at: float, action: Action[SessionT]) -> None:
         await asyncio.sleep(at - self.now)
         result = action(self)
         if inspect.isawaitable(result):
