@@ -22,9 +22,9 @@ from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
+from turnfsm.runtime.livekit.context import TurnContext
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 from turnfsm.runtime.livekit.event_recorder import EventRecorder
-from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
 from turnfsm.runtime.livekit.rollout import rollout
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit.smart_turn import SmartTurn

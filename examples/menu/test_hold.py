@@ -19,4 +19,6 @@ def test_what_is_said_on_hold_is_answered_afterwards():
     stage.at(1.0, lambda stage: stage.session.turn.post("hold"))
     stage.at(10.0, lambda stage: stage.session.turn.post("back"))
     outcome = stage.run(20.0)
-    assert 10.0 < outcome.heard_saying("Here I am").start < 11.0, outcome.timeline()
+    answer = outcome.heard_saying("Here I am")
+    assert answer is not None, outcome.timeline()
+    assert 10.0 < answer.start < 11.0, outcome.timeline()

@@ -65,8 +65,8 @@ class Clerk:
             start=[VADUserTurnStartStrategy()], stop=[SpeechTimeoutUserTurnStopStrategy()]
         )
         user = LLMUserAggregatorParams(user_turn_strategies=strategies)
-        if self.governed:
-            governor = TurnGovernor()
+        governor = TurnGovernor() if self.governed else None
+        if governor is not None:
             governor.turn.observe(lambda seq, verdict: self._note(verdict))
             output, user = governor.transport(output), governor.user(user)
             governor.register_function(model, "transfer", self.transfer)
@@ -76,7 +76,7 @@ class Clerk:
         self.loudspeaker = Loudspeaker(words, output)
         spoken = [Voice(words), self.loudspeaker]
         parts = [self.caller, pair.user(), model, *spoken, pair.assistant()]
-        return Pipeline(governor.processors(parts) if self.governed else parts)
+        return Pipeline(parts if governor is None else governor.processors(parts))
 
     async def take_call(self) -> None:
         """The caller coughs while the tool runs, and while the answer is spoken."""
@@ -116,5 +116,6 @@ if __name__ == "__main__":
     clerk = Clerk(governed="stock" not in sys.argv)
     asyncio.run(clerk.take_call())
     for message in clerk.context.messages:
-        print(message["role"], message.get("content"))
+        if isinstance(message, dict):
+            print(message["role"], message.get("content"))
     print("transfers:", clerk.transfers)

@@ -57,8 +57,6 @@ class Chat(host.Host):
         pace: Seconds that a word takes to be read.
     """
 
-    output: host.PausableOutput
-
     def __init__(
         self,
         reader: asyncio.StreamReader,
@@ -74,7 +72,7 @@ class Chat(host.Host):
         self._reader, self._writer, self._pace = reader, writer, pace
         self._model, self._tools = model, tools
         self._items: list[host.Item] = []
-        self.output = host.PausableOutput()
+        self.output = self._paced = host.PausableOutput()
         self.govern(flow, timers=timers)
 
     async def run(self) -> None:
@@ -105,7 +103,7 @@ class Chat(host.Host):
             for line in re.findall(r"[^\s.!?][^.!?]*[.!?]*", text):
                 seconds = len(line.split()) * self._pace
                 self.conductor.floor.text_received(reply, line)
-                if not await self.output.passes(self.conductor, step, seconds):
+                if not await self._paced.passes(self.conductor, step, seconds):
                     break
                 if not shown:
                     self.playout(begins=True)

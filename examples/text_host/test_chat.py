@@ -188,6 +188,7 @@ def test_the_model_reads_that_a_tool_has_failed() -> None:
 def test_an_identical_call_gets_the_result_of_the_first_without_running() -> None:
     """The model makes both in one step; the tool is marked with `once`."""
     booked: list[int] = []
+    twice = Answer(calls=[*BOOK.calls, *BOOK.calls])
 
     @once
     async def book(table: int) -> str:
@@ -198,7 +199,7 @@ def test_an_identical_call_gets_the_result_of_the_first_without_running() -> Non
     user, _ = talk_to(
         [(1.0, types("book"))],
         9.0,
-        model=scripted({"it is booked": Answer("Done."), "book": Answer(calls=BOOK.calls * 2)}),
+        model=scripted({"it is booked": Answer("Done."), "book": twice}),
         tools={"book": book},
     )
     assert booked == [4]

@@ -13,9 +13,10 @@ from livekit import rtc
 from livekit.agents import NOT_GIVEN, Agent
 from livekit.agents.types import NotGivenOr
 from livekit.agents.utils import is_given
-from livekit.agents.voice.agent_session import Run_T, Userdata_T
+from livekit.agents.voice.agent_session import Run_T
 from livekit.agents.voice.events import EventTypes
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
+from typing_extensions import TypeVar
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Closed
@@ -73,6 +74,8 @@ TurnEvents = (
     | Literal["turn_verdict", "turn_limit_reached", "turn_waits_long", "turn_property_broken"]
 )
 Handler = Callable[..., Any]
+
+Userdata_T = TypeVar("Userdata_T", default=Any)  # a session without userdata needs no annotation
 
 
 class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[Userdata_T]):

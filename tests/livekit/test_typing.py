@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -44,6 +46,40 @@ def test_an_application_passes_mypy_and_its_mistakes_do_not(tmp_path: Path) -> N
         check=False,
     )
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+EXAMPLES = [
+    folder.name
+    for folder in sorted((ROOT / "examples").iterdir())
+    if list(folder.glob("*.py")) and folder.name not in ("room", "pipecat")
+]
+EXAMPLES += ["pipecat"] * (importlib.util.find_spec("pipecat") is not None)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_passes_mypy(example: str, tmp_path: Path) -> None:
+    """Also the parts without annotations, as a newcomer writes them; pyright, if it is installed,
+    agrees."""
+    folder = ROOT / "examples" / example
+    files = [file.name for file in folder.glob("*.py")]
+    config = tmp_path / "mypy.ini"
+    config.write_text(MYPY.replace("strict", "check_untyped_defs"))
+    kept = str(ROOT / ".mypy_cache" / "examples")
+    mypy = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", kept]
+    checkers = [mypy]
+    if pyright := shutil.which("pyright"):
+        checkers.append([pyright, "--pythonpath", sys.executable])
+    for checker in checkers:
+        found = subprocess.run(
+            [*checker, *files],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert found.returncode == 0, found.stdout + found.stderr
 
 
 @pytest.mark.parametrize(
