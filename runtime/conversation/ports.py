@@ -76,6 +76,7 @@ class Setup:
         name: Its name, for `overlays` of a flow.
         has_stt: It has an STT.
         manual_turns: Only the application commits turns.
+        stt_ends_turns: The STT detects the ends of turns, and reports them.
         commits_audio: A turn is all audio since the previous turn, as with a realtime model.
         keeps_context: A realtime model that stores the conversation itself, with every reply that
             it has begun.
@@ -87,6 +88,7 @@ class Setup:
     name: str = ""
     has_stt: bool = True
     manual_turns: bool = False
+    stt_ends_turns: bool = False
     commits_audio: bool = False
     keeps_context: bool = False
     transcribes: bool = False

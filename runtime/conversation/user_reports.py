@@ -177,6 +177,11 @@ class UserReports:
         agent = self._core.agent
         return agent is not None and agent.setup.has_stt and not agent.setup.manual_turns
 
+    def stt_ends_turns(self) -> bool:
+        """The STT detects the ends of turns, and reports them."""
+        agent = self._core.agent
+        return agent is not None and agent.setup.stt_ends_turns
+
     def value_whole(self) -> bool:
         """The user has said the whole expected value."""
         return self._core.expecting.extent == "whole"

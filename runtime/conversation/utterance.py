@@ -29,7 +29,7 @@ AT_ONCE = 0.01
 
 _TIMERS = ("transcript_wait", "false_interruption")
 _OWN = "value_wait"
-_AT_REST = ("settled", "dictating")
+_AT_REST = ("settled", "ending", "dictating")
 
 
 class Hearing(Protocol):
@@ -127,7 +127,8 @@ class Utterance:
     @property
     def transcribed(self) -> bool:
         """The user is silent, and the transcript of all that was heard of them has come."""
-        return self._runtime.state == "settled" and bool(self._runtime.ask("turn_transcribed"))
+        silent = self._runtime.state in ("settled", "ending")
+        return silent and bool(self._runtime.ask("turn_transcribed"))
 
     # -- inside
 

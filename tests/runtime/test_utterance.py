@@ -20,6 +20,7 @@ class Heard:
     """The rest of the conversation; `reports` says what it was told, and when."""
 
     turns_end: bool = True
+    stt_ends: bool = False
     min_duration: float = 0.5
     timers: Mapping[str, float] = {"transcript_wait": 0.3, "false_interruption": 2.0}
     extent: Extent = "unknown"
@@ -40,6 +41,10 @@ class Heard:
     def ends_turns(self) -> bool:
         """Whether the end of an utterance ends the turn."""
         return self.turns_end
+
+    def stt_ends_turns(self) -> bool:
+        """Whether the STT detects the ends of turns."""
+        return self.stt_ends
 
     def value_whole(self) -> bool:
         """Whether the whole expected value was said."""
@@ -108,6 +113,32 @@ async def test_a_transcript_may_end_the_turn_for_a_time_that_the_voice_decides(
     await asyncio.sleep(5.0)
     assert heard.reports[0] == (pytest.approx(lasts + until), "settled")
     assert not utterance.ask("end_open")
+
+
+async def test_the_turn_stays_open_until_the_stt_reports_its_end(
+    utterance: Utterance, heard: Heard
+) -> None:
+    heard.stt_ends = True
+    await sounds(utterance, 0.8)
+    utterance.post("final_transcript")
+    await asyncio.sleep(1.0)
+    assert utterance.ask("end_open")
+    assert utterance.ask("end_near")
+    assert utterance.ask("answer_open")
+    assert not utterance.due  # the transcript has come
+    utterance.post("stt_ended")
+    assert not utterance.ask("end_open")
+
+
+async def test_an_end_that_the_stt_never_reports_is_waited_for_only_so_long(
+    utterance: Utterance, heard: Heard
+) -> None:
+    heard.stt_ends = True
+    await sounds(utterance, 0.8)
+    utterance.post("final_transcript")
+    assert utterance.ask("end_open")
+    await asyncio.sleep(5.0)
+    assert heard.reports == [(pytest.approx(2.8), "settled")]
 
 
 async def test_no_transcript_is_awaited_of_audio_that_the_stt_did_not_get(

@@ -144,12 +144,16 @@ class HearingActivity(LeavingActivity):
         if self._will_decide(ev):
             self._about_to_decide = True
             asyncio.get_running_loop().call_soon(self._decision_begins)
-        recognition = self._audio_recognition
-        if ev is None and recognition is not None and recognition.ends_by_stt:
+        if ev is None and self._ends_by_stt:
             self._conductor.utterance.post("stt_ended")
         elif self.has_stt:
             self._conductor.utterance.voice_ended(unheard=self._unheard)
         self._conductor.user.voice_ended(unheard=self._unheard)
+
+    @property
+    def _ends_by_stt(self) -> bool:
+        recognition = self._audio_recognition
+        return recognition is not None and bool(recognition.ends_by_stt)
 
     @property
     def _stt_hears(self) -> bool:
@@ -303,6 +307,7 @@ class HearingActivity(LeavingActivity):
             name=self.agent.id,
             has_stt=self.has_stt,
             manual_turns=self.manual_turns,
+            stt_ends_turns=self.has_stt and self._ends_by_stt,
             commits_audio=self.commits_audio,
             keeps_context=self.model_keeps_context,
             transcribes=self.transcribes,

@@ -125,6 +125,7 @@ class ScriptedSTT(stt.STT[Any]):
         down: True: it is unreachable, and every attempt fails. May be changed during the stage.
         ends_turns: It also reports the start of speech and, after each final transcript, its end,
             as needed for ``turn_detection="stt"``.
+        ends_after: Seconds from a final transcript to that end.
 
     Example:
         >>> from turnfsm.testing import ScriptedSTT, ScriptedUser
@@ -138,10 +139,11 @@ class ScriptedSTT(stt.STT[Any]):
         failures: dict[str, float] | None = None,
         down: bool = False,
         ends_turns: bool = False,
+        ends_after: float = FRAME,
     ) -> None:
         super().__init__(capabilities=stt.STTCapabilities(streaming=True, interim_results=True))
         self.down = down
-        self.user, self.ends_turns = user, ends_turns
+        self.user, self.ends_turns, self.ends_after = user, ends_turns, ends_after
         self.failures = dict(failures or {})
 
     def check(self, code: int, offset: float) -> None:
@@ -233,7 +235,7 @@ class _STTStream(stt.RecognizeStream):
             self._later(delay, _transcript(text, final=True))
             if self._owner.ends_turns:
                 end = stt.SpeechEvent(type=stt.SpeechEventType.END_OF_SPEECH)
-                self._later(utterance.stt_delay, end)
+                self._later(delay + self._owner.ends_after, end)
 
     def _later(self, delay: float, event: stt.SpeechEvent) -> asyncio.TimerHandle:
         loop = asyncio.get_running_loop()
