@@ -125,6 +125,7 @@ def test_the_picture_can_be_read_and_nothing_is_covered(
     assert min(tab.evaluate(SIZES)) >= 9
     assert tab.evaluate(INSIDE, [".picture .current", ".picture"])
     assert tab.evaluate(INSIDE, ["#why", ".desk"]) or width < 1400
+    assert tab.evaluate(INSIDE, ["#tab-evidence", ".log-pane"])
     root = "document.documentElement"
     assert tab.evaluate(f"{root}.scrollHeight <= innerHeight && {root}.scrollWidth <= innerWidth")
 
