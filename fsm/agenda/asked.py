@@ -8,11 +8,11 @@ from .entries import (
     Entry,
     MessageTyped,
     NoiseEnded,
+    PlayoutStarted,
     QuestionAsked,
     SpeechFailed,
     SpeechInterrupted,
     StepFinished,
-    StepStarted,
     Transcribed,
     TurnDecided,
     UtteranceEnded,
@@ -31,7 +31,7 @@ class Asked:
         place: The place of the last entry.
         question: The speech of the question; empty once a part of it will never be heard.
         heard: The place at which the whole question had been played; None before.
-        step: The place of the last step that was given the floor.
+        played: The place at which the user last began to hear a step.
         voices: The places at which the first voice without a transcript began, and the last voice.
         over: No transcript of these voices is expected any more.
         turn: The place at which the first voice of the current turn began; None before its first
@@ -40,11 +40,11 @@ class Asked:
 
     Example:
         >>> asked = Asked()
-        >>> for entry in (QuestionAsked("q"), StepStarted("q"), StepFinished("q"), VoiceStarted()):
+        >>> for entry in (QuestionAsked("q"), PlayoutStarted("q"), StepFinished("q")):
         ...     asked = asked.after(entry)
         >>> asked.early, asked.stale
         (False, False)
-        >>> asked = asked.after(StepStarted("reply"))
+        >>> asked = asked.after(PlayoutStarted("reply"))
         >>> asked.early, asked.stale
         (False, True)
     """
@@ -52,7 +52,7 @@ class Asked:
     place: int = 0
     question: str = ""
     heard: int | None = None
-    step: int = 0
+    played: int = 0
     voices: tuple[int, ...] = ()
     over: bool = False
     turn: int | None = None
@@ -68,8 +68,8 @@ class Asked:
 
     @property
     def stale(self) -> bool:
-        """The agent has said something else since the question."""
-        return self.heard is not None and self.heard < self.step
+        """The user has heard something else since the question."""
+        return self.heard is not None and self.heard < self.played
 
     def after(self, entry: Entry) -> Asked:
         """The question after one more entry."""
@@ -78,8 +78,8 @@ class Asked:
         match entry:
             case QuestionAsked(speech):
                 return attrs.evolve(now, question=speech, heard=None, voices=())
-            case StepStarted():
-                return attrs.evolve(now, step=place)
+            case PlayoutStarted():
+                return attrs.evolve(now, played=place)
             case StepFinished(speech) if speech == self.question:
                 return attrs.evolve(now, heard=place)
             case SpeechInterrupted(speech) | SpeechFailed(speech) if speech == self.question:

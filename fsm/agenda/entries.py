@@ -40,7 +40,6 @@ __all__ = [
     "SpeechFailed",
     "SpeechInterrupted",
     "StepFinished",
-    "StepStarted",
     "Transcribed",
     "TurnCommitted",
     "TurnDecided",
@@ -321,13 +320,6 @@ class TurnDecided:
 
 
 @attrs.frozen
-class StepStarted:
-    """A step of this speech is given the floor."""
-
-    speech: str
-
-
-@attrs.frozen
 class StepFinished:
     """The step of this speech has released the floor."""
 
@@ -376,7 +368,6 @@ Entry = (
     | Transcribed
     | UtteranceEnded
     | TurnDecided
-    | StepStarted
     | StepFinished
     | QuestionAsked
     | SessionClosed

@@ -22,6 +22,9 @@ __all__ = ["add_confirm", "check_confirm"]
 CONFIRMING = "confirming"
 _SECTION: Path = ("tools", "confirm")
 _LIMIT, _AT_MOST = 15.0, 30.0
+_YES = Transition(
+    conditions=("agreed", "question_heard"), unless=("turn_deferred",), actions=("run_confirmed",)
+)
 _OTHER = "other_answer"
 _OTHER_MEANS = "The user has said something that is not the yes that a call waits for."
 
@@ -66,6 +69,8 @@ def add_confirm(parts: Parts) -> None:
     )
     for state in ("tool_running", CONFIRMING):
         parts.trigger(state, "question_due", (ask,))
+    for state in ("thinking", "interrupted"):  # a step of which nothing was heard
+        parts.trigger(state, "yes_said", (_YES,))
     for state in parts.file.states:
         _other_transcripts(parts, state)
 
@@ -86,10 +91,7 @@ def _waits_for_the_user(parts: Parts) -> None:
         return attrs.evolve(row, dest=dest, restarts=restarts)
 
     on = {trigger: tuple(map(here, rows)) for trigger, rows in waits.on.items()}
-    back = Transition(dest="tool_running", actions=("run_confirmed",))
-    on["yes_said"] = (
-        attrs.evolve(back, conditions=("agreed", "question_heard"), unless=("turn_deferred",)),
-    )
+    on["yes_said"] = (attrs.evolve(_YES, dest="tool_running"),)
     settled = Transition(dest="tool_running", unless=("question_asked", "turn_deferred"))
     on["question_over"] = (settled,)
     says = ("say_unconfirmed",) if "say_unconfirmed" in parts.file.actions else ()

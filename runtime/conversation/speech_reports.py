@@ -8,7 +8,7 @@ from functools import partial
 
 import attrs
 
-from turnfsm.fsm.agenda.entries import SpeechInterrupted, StepFinished, StepStarted
+from turnfsm.fsm.agenda.entries import SpeechInterrupted, StepFinished
 from turnfsm.fsm.agenda.settlement import Ending
 
 from .agent_state import AgentState, Publish
@@ -148,7 +148,6 @@ class SpeechReports:
         core = self._core
         step = core.floor.take(agent, speech, output)
         core.speeches.has_come(agent, speech)
-        core.log.add(StepStarted(speech.id))
         self._user.step_started()
         self._host.results_need_reply = False
         self._agent_state.muted = speech.interrupted  # nothing waits for such a step

@@ -12,20 +12,20 @@ from turnfsm.fsm.agenda.asked import Asked
 from turnfsm.fsm.agenda.entries import (
     Entry,
     NoiseEnded,
+    PlayoutStarted,
     QuestionAsked,
     SpeechFailed,
     SpeechInterrupted,
     StepFinished,
-    StepStarted,
     Transcribed,
     TurnDecided,
     UtteranceEnded,
     VoiceStarted,
 )
 
-ASKED, PLAYS, HEARD = QuestionAsked("q"), StepStarted("q"), StepFinished("q")
+ASKED, PLAYS, HEARD = QuestionAsked("q"), PlayoutStarted("q"), StepFinished("q")
 VOICE, TEXT, SILENT, DECIDED = VoiceStarted(), Transcribed(), UtteranceEnded(), TurnDecided()
-NOISE, OTHER = NoiseEnded(), StepStarted("reply")
+NOISE, OTHER = NoiseEnded(), PlayoutStarted("reply")
 
 
 def after(*entries: Entry) -> Asked:

@@ -301,6 +301,16 @@ MENDED = {
         model="realtime",
         hook=0.05,
     ),
+    "the user says yes as a tool has a reply requested of which they hear nothing": Script(
+        "",
+        (
+            Sound(3.0, 0.3, 1, calls=(2, 3), answer=3),
+            Sound(6.7, 0.6, 2, answer=6, phrase="of course"),
+        ),
+        {2: Job(0.5), 3: Job(0.5, after=2.0, does="replies")},
+        switches=frozenset({"confirm", "speaking_tools"}),
+        keys=Keys(confirm=frozenset({2})),
+    ),
     "the user speaks as one agent hands over to the next": Script(
         "",
         (
