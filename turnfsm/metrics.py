@@ -9,8 +9,8 @@ Example:
 
 from turnfsm.fsm.metrics.compared import by_time
 from turnfsm.fsm.metrics.figures import Figures, Summary, measure, summarize
-from turnfsm.fsm.metrics.follower import values_of
 from turnfsm.fsm.metrics.measurements import INSTRUMENTS, Instrument, Measurement, measurements_of
+from turnfsm.fsm.metrics.measuring import values_of
 from turnfsm.fsm.metrics.panel import Panel, PanelCounts, Tick, panel
 from turnfsm.fsm.metrics.report import report
 from turnfsm.fsm.metrics.speech import ticks_of

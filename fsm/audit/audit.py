@@ -16,6 +16,7 @@ from turnfsm.fsm.journal import (
 )
 from turnfsm.fsm.load.loader import load_flow
 from turnfsm.fsm.metrics.figures import measure
+from turnfsm.fsm.metrics.measuring import SILENCE
 from turnfsm.fsm.metrics.panel import Panel, Tick, panel
 from turnfsm.fsm.metrics.speech import sampled
 
@@ -28,8 +29,6 @@ from .rules.rule import LONG
 
 __all__ = ["Audit", "Gap", "Source", "audit_journal", "audit_recording"]
 
-
-SILENCE = 2.0
 
 Source = Literal["recording", "report", "spans", "EVA", "tau-voice", "journal"]
 """The source of an audit."""

@@ -67,7 +67,7 @@ def unheard_advice(flow: Flow, outcome: Outcome) -> str:
     if not quiet:
         return (
             f"add 'never_silent: {{after: {seconds:g}, say: TEXT, give_up: TEXT}}': "
-            "its timer goes on, whatever else is reported"
+            "its timer continues whatever other triggers come"
         )
     moves = [edge[3] for _, edge in outcome.moves]
     states = [*filter(None, (outcome.end, *(move.dest for move in reversed(moves))))]

@@ -9,7 +9,7 @@ import attrs
 
 from turnfsm.fsm.flow import Flow, Row, fires_in_words
 
-from .common import headings, shared_rows
+from .common import headings, settings, shared_rows
 from .marks import Marks
 from .text import Part, Token, times
 
@@ -150,11 +150,9 @@ class _Builder:
 
     def _tuning(self, name: str) -> Iterator[Item]:
         """Settings of the session that apply in the state."""
-        tuning = self.flow.states[name].tuning
         parts = [
-            Part((f"tuning-{name}.{field}",), (Token(f"{field} {_shown(value)}", "guard"),))
-            for field, value in attrs.asdict(tuning, recurse=False).items()
-            if value is not None
+            Part((f"tuning-{name}.{field}",), (Token(f"{field} {value}", "guard"),))
+            for field, value in settings(self.flow.states[name].tuning).items()
         ]
         if parts:
             yield (_word("settings"), *_listed(parts))
@@ -232,12 +230,6 @@ class _Builder:
             rows = [(self._part_of(entry.rows),) for entry in entries if entry.rows]
             refused = [(entry.trigger, entry.states) for entry in entries if not entry.rows]
             yield heading, (*rows, *self._without_effect(refused))
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _is_note(row: Row) -> bool:

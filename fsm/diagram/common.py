@@ -1,4 +1,4 @@
-"""Rows that most states share. They are drawn once, with the states that are excepted."""
+"""The rows that most states share, which are drawn once, and the settings of a state as text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, Row, Transition
+from turnfsm.fsm.flow import Flow, Row, Transition, Tuning
 
-__all__ = ["Shared", "headings", "shared_rows"]
+__all__ = ["Shared", "headings", "settings", "shared_rows"]
 
 _LEAST = 3  # rows that fewer states share are drawn in each of them
 
@@ -31,6 +31,18 @@ def headings(shared: Iterable[Shared]) -> Iterator[tuple[str, list[Shared]]]:
     for excepted, entries in by_states.items():
         but = f" but {' and '.join(excepted)}" if excepted else ""
         yield f"In every state{but}", entries
+
+
+def settings(tuning: Tuning) -> dict[str, str]:
+    """The settings of a tuning, by name, as YAML writes them."""
+    values = attrs.asdict(tuning, recurse=False).items()
+    return {name: _shown(value) for name, value in values if value is not None}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def shared_rows(flow: Flow) -> tuple[Shared, ...]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import attrs
-
 from turnfsm.fsm.flow import Row, fires_in_words
 
 from .chart import Chart
+from .common import settings
 
 __all__ = ["chart_markdown", "chart_mermaid"]
 
@@ -33,20 +32,14 @@ def _lines(chart: Chart) -> Iterator[str]:
             yield ""
         if flow.kind == "turn":
             yield from (f"Agent state: `{state.agent_state}`.", "")
-        tuning = attrs.asdict(state.tuning, recurse=False)
-        tuned = {name: value for name, value in tuning.items() if value is not None}
-        if tuned:
-            settings = ", ".join(f"`{name}` {_safe(_setting(tuned[name]))}" for name in tuned)
-            yield from (f"Settings in this state: {settings}.", "")
+        if tuned := settings(state.tuning):
+            shown = ", ".join(f"`{name}` {_safe(value)}" for name, value in tuned.items())
+            yield from (f"Settings in this state: {shown}.", "")
         refuses = () if state.final else flow.refused_in(name)
         for word, triggers in (("Refuses", refuses), ("Ignores", state.ignores)):
             if triggers:
                 said = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in triggers)
                 yield from (f"{word} {said}.", "")
-
-
-def _setting(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _row(chart: Chart, row: Row) -> str:

@@ -93,7 +93,7 @@ def draw_key(lanes: Lanes, y: float) -> Iterator[str]:
 
 
 WIDTH = 1200.0
-_ROWS = (10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may hold
+_ROWS = (30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may have
 _MOST = 16  # strips in one picture
 
 _RULES = Path(__file__).with_name("timeline.css").read_text(encoding="utf-8")
@@ -196,6 +196,6 @@ def _strips(start: float, stop: float) -> list[Strip]:
     length = stop - start
     if length <= 60:
         return [Strip(start, stop, length, WIDTH)]
-    span = next((s for s in _ROWS if s >= 30 and length <= s * _MOST), length / _MOST)
+    span = next((s for s in _ROWS if length <= s * _MOST), length / _MOST)
     begins = takewhile(lambda begin: begin < stop, (start + n * span for n in count()))
     return [Strip(begin, min(begin + span, stop), span, WIDTH, True) for begin in begins]

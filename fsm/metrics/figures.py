@@ -12,7 +12,7 @@ import attrs
 from turnfsm.fsm.journal import Journal
 
 from .floor import YIELD
-from .follower import SILENCE, values_of
+from .measuring import SILENCE, values_of
 from .panel import Panel, Tick, panel
 from .speech import ticks_of
 from .values import (

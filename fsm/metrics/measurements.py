@@ -18,7 +18,7 @@ from turnfsm.fsm.journal import (
 )
 
 from . import values
-from .follower import values_of
+from .measuring import values_of
 
 __all__ = ["INSTRUMENTS", "Instrument", "Measurement", "measurements_in", "measurements_of"]
 

@@ -9,7 +9,7 @@ import attrs
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Closed, Journal, Note
 
-from .follower import SILENCE, event_of, silences_in, values_of
+from .measuring import SILENCE, event_of, silences_in, values_of
 from .values import AgentSilence, Cause, Part, Silence
 
 __all__ = ["Explanation", "explain", "explain_at", "how_it_ended"]

@@ -187,7 +187,7 @@ class Agent(Protocol):
         ...
 
     def speak(self, text: str, *, interruptible: bool = True, sound: Sound | None = None) -> Speech:
-        """Say a fixed text that is no answer to the user. `SpeechReports.floor_taken` follows.
+        """Say a fixed text that is not an answer to the user. `SpeechReports.floor_taken` follows.
 
         Args:
             text: The text; empty if there is a sound.

@@ -11,7 +11,7 @@ from turnfsm.fsm.journal import Entry, Note
 from turnfsm.runtime.journal import LiveJournal
 
 if TYPE_CHECKING:
-    from turnfsm.fsm.metrics.follower import Follower
+    from turnfsm.fsm.metrics.measuring import Measuring
     from turnfsm.fsm.metrics.values import Value
 
 __all__ = ["Consumer", "Watch"]
@@ -45,7 +45,7 @@ class Watch:
     def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:
         self._journal = journal
         self._consumers = tuple(consumers)
-        self._follower = self._measuring()
+        self._values = self._measuring()
         self._seq = journal.seq
         self._due: asyncio.TimerHandle | None = None
         if self._consumers:
@@ -57,29 +57,29 @@ class Watch:
         if self._due is not None:
             self._due.cancel()
             self._catch_up()
-            self._give([(None, self._follower.end() if self._follower else ())])
+            self._give([(None, self._values.end() if self._values else ())])
             self._due = None
 
-    def _measuring(self) -> Follower | None:
+    def _measuring(self) -> Measuring | None:
         if not any(consumer.measures for consumer in self._consumers):
             return None
-        from turnfsm.fsm.metrics.follower import Follower
+        from turnfsm.fsm.metrics.measuring import Measuring
 
         flow = self._journal.program.flow
-        return Follower(flow.timers, initial=flow.initial)
+        return Measuring(flow.timers, initial=flow.initial)
 
     def _look(self) -> None:
         self._due = asyncio.get_running_loop().call_later(self._late, self._look)
         self._catch_up()
 
     def _catch_up(self) -> None:
-        journal, follower = self._journal, self._follower
+        journal, values = self._journal, self._values
         if journal.seq == self._seq:
             return
         fed: list[tuple[Entry | Note | None, Sequence[Value]]] = []
         for raw in journal.since(self._seq):
             record = journal.typed(raw)
-            fed.append((record, follower.feed(record) if follower else ()))
+            fed.append((record, values.feed(record) if values else ()))
         missed = journal.seq - self._seq - len(fed)
         if missed:
             logger.warning("%d records came at once and are missing in the figures", missed)

@@ -17,7 +17,7 @@ from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Closed, Entry, Header, JournalReader, Note, Record
-from turnfsm.fsm.metrics.follower import event_of
+from turnfsm.fsm.metrics.measuring import event_of
 from turnfsm.runtime.journal.redact import Redact, Redactor
 
 from .flow_data import flow_data

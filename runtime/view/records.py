@@ -7,7 +7,7 @@ from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Record
-from turnfsm.fsm.metrics.follower import Follower
+from turnfsm.fsm.metrics.measuring import Measuring
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.fsm.metrics.values import Response, Silence, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused, Taken
@@ -78,7 +78,7 @@ class RecordEncoder:
     def __init__(self, flow: Flow) -> None:
         self._numbers = {name: number for number, name in enumerate(flow.facts)}
         self._facts: tuple[str, ...] | None = None
-        self._follower = Follower(flow.timers, initial=flow.initial)
+        self._values = Measuring(flow.timers, initial=flow.initial)
         self._response: Response | None = None
         self._begun = Begun()
         self.tally = Tally()
@@ -89,7 +89,7 @@ class RecordEncoder:
 
     def end(self) -> list[list[Any]]:
         """The silences that the end of the journal ends."""
-        return _silences(self._counted(self._follower.end()))
+        return _silences(self._counted(self._values.end()))
 
     def restart(self) -> None:
         """Write the facts of the next entry even if they have not changed."""
@@ -108,7 +108,7 @@ class RecordEncoder:
         row: dict[str, Any] = {}
         if (begun := self._begun.feed(record)) is not None:
             row["b"] = round(begun, 4)
-        values = self._counted(self._follower.feed(record))
+        values = self._counted(self._values.feed(record))
         if silences := _silences(values):
             row["h"] = silences
         for value in values:

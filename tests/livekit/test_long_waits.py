@@ -14,7 +14,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from scripted_tool import tool
 
 from turnfsm.fsm import UnknownName, load_flow
-from turnfsm.fsm.metrics.follower import values_of
+from turnfsm.fsm.metrics.measuring import values_of
 from turnfsm.fsm.metrics.values import LongWait
 from turnfsm.livekit import Telemetry, TurnSession
 from turnfsm.runtime.testing.clock import run

@@ -18,7 +18,7 @@ from on_page import until, violations
 
 from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.fsm.journal import Journal
-from turnfsm.fsm.metrics.follower import values_of
+from turnfsm.fsm.metrics.measuring import values_of
 from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.livekit import LiveView, TurnSession
 from turnfsm.runtime.journal import JsonlSink

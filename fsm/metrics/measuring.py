@@ -36,7 +36,7 @@ from .values import (
     Value,
 )
 
-__all__ = ["SILENCE", "TURN_TIMERS", "Follower", "silences_in", "values_of"]
+__all__ = ["SILENCE", "TURN_TIMERS", "Measuring", "silences_in", "values_of"]
 
 SILENCE = 2.0
 """The shortest silence that is reported, in seconds."""
@@ -51,8 +51,8 @@ TURN_TIMERS = frozenset(
 """The timers of the flow `turn`, for journals that do not name theirs."""
 
 
-class Follower:
-    """Returns the values that each record completes. It stores only incomplete values.
+class Measuring:
+    """Returns the values that each record completes, and stores only incomplete ones.
 
     Args:
         timers: The names of the flow's timers: a timer whose guard does not hold is not a refusal.
@@ -175,7 +175,7 @@ def values_of(
     """
     header = journal.header
     names = timers if timers is not None else header.timers or TURN_TIMERS
-    follower = Follower(names, silence, header.initial if header.snapshot is None else "")
+    measuring = Measuring(names, silence, header.initial if header.snapshot is None else "")
     for record in journal.records:
-        yield from follower.feed(record)
-    yield from follower.end()
+        yield from measuring.feed(record)
+    yield from measuring.end()
