@@ -60,6 +60,7 @@ class Asking(Host):
 
     Attributes:
         waiting: The reply that has released the floor for a filler, while its model responds.
+        spoken: The messages of committed turns. A model that hears the user gets their audio.
     """
 
     push: Push
@@ -88,6 +89,7 @@ class Asking(Host):
         self.functions = Functions(self.calls)
         self.waiting: Reply | None = None
         self.speculation = Speculation(lambda frame: self.push(frame))
+        self.spoken: set[str] = set()
         self._noted: set[str] = set()  # messages that are in the journal
         self._latest: str | None = None  # the user's latest message at the latest request
         self._above: WeakSet[Reply] = WeakSet()  # requested from above the processors
@@ -126,6 +128,8 @@ class Asking(Host):
         typed = last not in (None, self._latest)  # the application has added it
         message = latest if typed or turn is not None else None
         self._latest = latest
+        if turn is not None and latest is not None:
+            self.spoken.add(latest)
         self.note_messages()
         reply = self.ask(self.new_reply(of=frame.context), turn, message)
         if above:

@@ -12,6 +12,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.turns import Turn, commit_turn
 
 from .pauses import Pauses
+from .turn_audio import TurnAudio
 
 __all__ = ["Hearing"]
 
@@ -27,6 +28,8 @@ class Hearing:
         unwanted: The ignored text must not enter the conversation.
         pauses: The VAD, if the flow needs pauses.
         tuning: The settings of the flow's current state.
+        audio: The audio of the turns, if the model hears it.
+        speculates: The model may be asked before the turn is committed.
     """
 
     take: Callable[[Turn], Coroutine[Any, Any, None]]
@@ -48,6 +51,8 @@ class Hearing:
         self.ignored = self.unwanted = False
         self.pauses: Pauses | None = None
         self.tuning = Tuning()
+        self.audio = TurnAudio()
+        self.speculates = True
 
     @property
     def silent(self) -> bool:
@@ -113,6 +118,7 @@ class Hearing:
         if not first:
             return
         self._since = self._conductor.turn.now - after
+        self.audio.voice_started()
         if decided:
             self._conductor.user.endpointing_finished(cancelled=True)
         self._conductor.outages.voice_started()
@@ -221,6 +227,7 @@ class Hearing:
         """Pipecat's turn has ended."""
         decided, self._open, self._proposed = self.endpointing, False, False
         self._wait_no_longer()
+        self.audio.turn_closed(speaks=self.speaks)
         if decided:
             self._conductor.user.endpointing_finished(cancelled=False)
 
@@ -238,6 +245,7 @@ class Hearing:
         taken = commit_turn(conductor, turn)
         if taken:
             self.committed = turn
+            self.audio.committed()
         self.ignored = not taken and not conductor.turns.is_deferred(turn)
         self.unwanted = self.ignored and not (self.turn_waits or conductor.commits.was_yes(turn))
         conductor.user.endpointing_finished(cancelled=False)
@@ -263,7 +271,7 @@ class Hearing:
 
     def may_speculate(self) -> bool:
         """A service predicts the end of the turn. Ask the flow whether the model may be asked."""
-        if self.tuning.preemptive_generation is False or self.value_due:
+        if not self.speculates or self.tuning.preemptive_generation is False or self.value_due:
             return False
         return self._conductor.commits.may_speculate(lambda: None)
 

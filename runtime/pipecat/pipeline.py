@@ -16,9 +16,11 @@ from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 
 from turnfsm.fsm import HostError, TurnfsmError
+from turnfsm.runtime.conversation.ports import Setup
 
 from .gates import AskGate, HeardGate, ModelGate, RequestGate, TailGate
-from .refusals import check_part, refuse_realtime, within
+from .realtime import RealtimeModelGate, RealtimeRequestGate
+from .refusals import check_part, check_realtime, hears_user, within
 from .session import PipecatSession
 from .words import WordGate
 
@@ -33,13 +35,21 @@ def gated(
     _check_list(processors)
     for processor in processors:
         check_part(processor, adopts=adopts)
-    out = [one for processor in processors for one in _gated(session, processor)]
+    speaks = bool(_places(processors, TTSService))
+    out = [one for processor in processors for one in _gated(session, processor, speaks)]
     _check_order(out)
     session.parts.check()
+    if any(isinstance(processor, RealtimeModelGate) for processor in out):
+        session.agent.setup = Setup(commits_audio=True, keeps_context=True)
+        session.hearing.speculates = False
+        before = processors[: _places(processors, LLMUserAggregator)[0]]
+        check_realtime(session.turn.flow, before, speaks=speaks)
     return out
 
 
-def _gated(session: PipecatSession, processor: FrameProcessor) -> Sequence[FrameProcessor]:
+def _gated(
+    session: PipecatSession, processor: FrameProcessor, speaks: bool
+) -> Sequence[FrameProcessor]:
     agent, parts = session.agent, session.parts
     match processor:
         case LLMUserAggregator():
@@ -48,8 +58,10 @@ def _gated(session: PipecatSession, processor: FrameProcessor) -> Sequence[Frame
         case LLMService() | LLMSwitcher():
             parts.add("model")
             for llm in processor.llms if isinstance(processor, LLMSwitcher) else [processor]:
-                refuse_realtime(llm)
                 agent.functions.check_model(llm)
+            if hears_user(processor):
+                behind = RealtimeModelGate(agent, speaks)
+                return RealtimeRequestGate(agent, behind), processor, behind
             waits = "yield_floor" in session.turn.flow.actions
             return RequestGate(agent), processor, ModelGate(agent, waits)
         case BaseOutputTransport():

@@ -15,13 +15,26 @@ from pipecat.processors.aggregators.llm_response_universal import (
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.ai_service import AIService
 from pipecat.services.llm_service import LLMService
+from pipecat.transports.base_input import BaseInputTransport
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.turns.user_turn_processor import UserTurnProcessor
 from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategies
 
-from turnfsm.fsm import HostError
+from turnfsm.fsm import Flow, HostError
 
-__all__ = ["check_part", "refuse_realtime", "refuse_verdicts_of_the_model", "within"]
+__all__ = [
+    "check_part",
+    "check_realtime",
+    "hears_user",
+    "refuse_verdicts_of_the_model",
+    "within",
+]
+
+OFF = (
+    "settings=OpenAIRealtimeLLMService.Settings(session_properties=SessionProperties("
+    "audio=AudioConfiguration(input=AudioInput(turn_detection=False))))"
+)
+"""How an application turns the service's turn detection off."""
 
 
 def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
@@ -86,11 +99,62 @@ def _refuse_inside(outer: FrameProcessor, inside: Sequence[FrameProcessor]) -> N
         )
 
 
-def refuse_realtime(llm: LLMService[Any]) -> None:
-    metadata = llm.service_metadata_frame()
-    if metadata.is_realtime_service or metadata.user_turn_strategies is not None:
+def hears_user(llm: LLMService[Any] | LLMSwitcher[Any]) -> bool:
+    """Whether the model hears the user itself.
+
+    Raises:
+        HostError: It does, and answers without asking the flow.
+    """
+    for one in llm.llms if isinstance(llm, LLMSwitcher) else [llm]:
+        metadata = one.service_metadata_frame()
+        if metadata.is_realtime_service or metadata.user_turn_strategies is not None:
+            _refuse_own_turns(one, inside=one is not llm)
+            return True
+    return False
+
+
+def _refuse_own_turns(llm: LLMService[Any], *, inside: bool) -> None:
+    # imported late: it takes time, and few pipelines have one
+    from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
+
+    if not isinstance(llm, OpenAIRealtimeLLMService):
         raise HostError(
-            f"{llm.name} hears the user itself, and such services are not governed on Pipecat: "
-            "nothing would post final_transcript and turn_committed before it answers; use an LLM "
-            "service with text, an STT and a TTS"
+            f"{llm.name} hears the user itself and answers without asking the flow; of such "
+            "services a governor takes OpenAIRealtimeLLMService and AzureRealtimeLLMService, with "
+            "their turn detection off. Or use an LLM service with text, an STT and a TTS"
+        )
+    if llm.service_metadata_frame().user_turn_strategies is not None:
+        raise HostError(
+            f"{llm.name} detects the turns of the user, and answers them without asking the flow; "
+            f"turn that off: {OFF}, and give the user aggregator a VAD"
+        )
+    if inside:
+        raise HostError(
+            f"{llm.name} is in an LLMSwitcher, and the conversation that it keeps would not follow "
+            "a switch; write it into the list of governor.processors([...]) itself"
+        )
+
+
+def check_realtime(flow: Flow, before: Sequence[FrameProcessor], *, speaks: bool) -> None:
+    """Check a pipeline whose model hears the user.
+
+    Args:
+        before: The processors before the user aggregator.
+        speaks: There is a TTS.
+    """
+    if all(isinstance(processor, BaseInputTransport) for processor in before):
+        raise HostError(
+            "there is no STT before the user aggregator: the realtime service gives a transcript "
+            "only after it was asked to answer, and without one the flow cannot tell a cough from "
+            "an interruption. Write an STT service behind transport.input()"
+        )
+    if "yield_floor" in flow.actions:
+        raise HostError(
+            f"flow {flow.name!r} has fillers for a slow model, and a realtime service speaks as "
+            "soon as it has something to say; leave 'thinking' out of their 'in'"
+        )
+    if texts := [name for name, action in flow.actions.items() if action.say and not speaks]:
+        raise HostError(
+            f"flow {flow.name!r} says fixed texts ({', '.join(texts)}), which a realtime service "
+            "does not speak; write a TTS service behind it, or take them out"
         )

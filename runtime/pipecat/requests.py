@@ -12,11 +12,21 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.fsm.agenda.projection import Item
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_calls import ToolCalls
 from turnfsm.runtime.host.calls import FINAL, OpenCall
 from turnfsm.runtime.host.reply import Reply
 from turnfsm.runtime.host.request import request as projected
 
-__all__ = ["RUNS", "Names", "call_message", "call_status", "content_of", "request", "text_of"]
+__all__ = [
+    "RUNS",
+    "Names",
+    "call_message",
+    "call_status",
+    "content_of",
+    "is_news",
+    "request",
+    "text_of",
+]
 
 RUNS = "IN_PROGRESS"
 """The output of a call that runs, in Pipecat's own words, if its function is not asynchronous."""
@@ -147,6 +157,15 @@ def call_status(message: Message) -> tuple[str, str]:
     id; both are empty for any other message."""
     note = async_tool_messages.parse_message(message)
     return (note.kind, note.tool_call_id) if note is not None else ("", "")
+
+
+def is_news(message: Message, tools: ToolCalls) -> bool:
+    """Whether to give this message to a model that keeps the conversation: neither the model nor
+    its calls have made it, or the turn goes on without this call."""
+    status, call = call_status(message)
+    if status == "started":
+        return tools.was_answered(call)
+    return _role(message) in ("user", "developer", "system") and not status
 
 
 def call_message(id: str, name: str, arguments: str) -> dict[str, Any]:

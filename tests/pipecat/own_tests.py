@@ -29,7 +29,7 @@ FILES = (
 LOOKS = "it looks at the strategies themselves, which are wrapped"
 RECOMMENDED = "a service recommends strategies: refused at start, unless they are passed on"
 DECIDES = "the model decides whether a turn is complete: refused at start"
-REALTIME = "it looks at the strategies of a realtime service, and such services are refused"
+REALTIME = "it looks at the strategies that a realtime service changes; governed ones stay"
 
 KNOWN = {
     "test_filter_incomplete_user_turns_installs_strategy": DECIDES,

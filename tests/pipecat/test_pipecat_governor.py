@@ -204,27 +204,39 @@ def _gemini(vad_is_off: bool) -> FrameProcessor:
     return gemini.GeminiLiveLLMService(api_key="none", settings=settings)
 
 
+OWN_TURNS = "hears the user itself and answers without asking the flow"
+
+
 @pytest.mark.parametrize(
-    "make",
+    ("make", "said"),
     [
-        lambda: OpenAIRealtimeLLMService(api_key="none"),
-        _openai_without_vad,
-        lambda: OpenAILiveLLMService(api_key="none"),
-        lambda: _gemini(False),
-        lambda: _gemini(True),
-        lambda: LLMSwitcher([ScriptedModel(lambda messages: Says()), _openai_without_vad()]),
+        (lambda: OpenAIRealtimeLLMService(api_key="none"), r"turn_detection=False\)"),
+        (lambda: OpenAILiveLLMService(api_key="none"), OWN_TURNS),
+        (lambda: _gemini(False), OWN_TURNS),
+        (lambda: _gemini(True), OWN_TURNS),
+        (
+            lambda: LLMSwitcher([ScriptedModel(lambda messages: Says()), _openai_without_vad()]),
+            "is in an LLMSwitcher",
+        ),
     ],
-    ids=["openai", "openai, no vad", "openai live", "gemini", "gemini, no vad", "switcher"],
+    ids=["openai", "openai live", "gemini", "gemini, no vad", "switcher"],
 )
 def test_a_service_that_hears_the_user_itself_is_refused(
-    make: Callable[[], FrameProcessor],
+    make: Callable[[], FrameProcessor], said: str
 ) -> None:
-    """With and without a VAD of its own, also if the application gives strategies."""
+    """Also if the application gives strategies."""
     governor = TurnGovernor()
     parts = _parts(governor)
     parts[2] = make()
-    with pytest.raises(HostError, match="hears the user itself"):
+    with pytest.raises(HostError, match=said):
         governor.processors(parts)
+
+
+def test_a_service_whose_turn_detection_is_off_is_governed() -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts[2] = _openai_without_vad()
+    assert governor.processors(parts)
 
 
 @pytest.mark.parametrize("around", [lambda one: one, lambda one: Pipeline([one])])

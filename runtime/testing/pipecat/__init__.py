@@ -14,6 +14,7 @@ from .parts import (
     shows,
 )
 from .player import play_script
+from .realtime import RealtimeServer
 from .stage import Script, Stage, Tool, own_strategies
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Microphone",
     "Model",
     "Outcome",
+    "RealtimeServer",
     "Request",
     "Says",
     "Script",

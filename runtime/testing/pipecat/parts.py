@@ -22,7 +22,9 @@ from turnfsm.runtime.testing.heard import Heard
 
 __all__ = [
     "BREAK",
+    "LEVEL",
     "RATE",
+    "WORD",
     "Loudspeaker",
     "Messages",
     "Microphone",
@@ -42,6 +44,7 @@ SILENCE = 0.2  # seconds after which the VAD reports the end of speech
 STT = 0.2  # seconds from then to the transcript
 FRAME = 0.02  # seconds of the user's audio
 BREAK = 0.1  # seconds of silence that separate two spans
+LEVEL = 500  # by which each utterance is louder than the one before
 
 
 @attrs.frozen
@@ -102,16 +105,41 @@ class Microphone(FrameProcessor):
 
     Args:
         vad: The VAD of the user aggregator. It gets audio, and reports the speech.
+        always: There is audio while nobody speaks, too.
+
+    Attributes:
+        utterances: What the user has said so far; a noise is empty.
     """
 
-    def __init__(self, vad: VADAnalyzer | None = None) -> None:
+    def __init__(self, vad: VADAnalyzer | None = None, *, always: bool = False) -> None:
         super().__init__()
-        self._vad = vad
+        self._vad, self._always = vad, always
+        self._silence: asyncio.Task[None] | None = None
+        self._sounds_now = False
+        self.utterances: list[str] = []
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         """As `FrameProcessor.process_frame`."""
         await super().process_frame(frame, direction)
         await self.push_frame(frame, direction)
+        if isinstance(frame, f.StartFrame) and self._always:
+            self._silence = self.create_task(self._is_silent())
+
+    async def cleanup(self) -> None:
+        """As `FrameProcessor.cleanup`."""
+        await super().cleanup()
+        if self._silence is not None:
+            await self.cancel_task(self._silence)
+
+    async def _is_silent(self) -> None:
+        while True:
+            if not self._sounds_now:
+                await self._plays(0)
+            await asyncio.sleep(FRAME)
+
+    async def _plays(self, level: int) -> None:
+        audio = struct.pack("<h", level) * int(RATE * FRAME)
+        await self.push_frame(f.InputAudioRawFrame(audio, RATE, 1))
 
     async def says(
         self, words: str, seconds: float = 1.0, *, late: float = STT, pauses: Pauses = ()
@@ -121,12 +149,16 @@ class Microphone(FrameProcessor):
         Args:
             pauses: The begin and end of each pause in it, in seconds. They need a VAD.
         """
-        await self.makes_noise(seconds, pauses=pauses)
+        await self._sound(words, seconds, pauses)
         await asyncio.sleep(late)
         await self.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
 
     async def makes_noise(self, seconds: float, *, pauses: Pauses = ()) -> None:
         """Speech without a transcript."""
+        await self._sound("", seconds, pauses)
+
+    async def _sound(self, words: str, seconds: float, pauses: Pauses) -> None:
+        self.utterances.append(words)
         if self._vad is not None:
             await self._sounds(seconds, pauses, self._vad.params.stop_secs)
             return
@@ -135,12 +167,13 @@ class Microphone(FrameProcessor):
         await self.push_frame(f.VADUserStoppedSpeakingFrame(stop_secs=SILENCE))
 
     async def _sounds(self, seconds: float, pauses: Pauses, silence: float) -> None:
+        level, self._sounds_now = LEVEL * len(self.utterances), True
         for count in range(round((seconds + silence) / FRAME)):
             at = count * FRAME
             loud = at < seconds and not any(begins <= at < ends for begins, ends in pauses)
-            audio = struct.pack("<h", loud) * int(RATE * FRAME)
-            await self.push_frame(f.InputAudioRawFrame(audio, RATE, 1))
+            await self._plays(level * loud)
             await asyncio.sleep(FRAME)
+        self._sounds_now = False
 
 
 def model_settings(model: str) -> LLMSettings:
@@ -204,17 +237,26 @@ class Voice(TTSService):
         words: Each spoken word is added here.
         times_words: It reports when each word is spoken.
         fails_on: It fails on sentences with this; on none if empty.
+        rate: Its sample rate.
     """
 
-    def __init__(self, words: list[str], *, times_words: bool = False, fails_on: str = "") -> None:
+    def __init__(
+        self,
+        words: list[str],
+        *,
+        times_words: bool = False,
+        fails_on: str = "",
+        rate: int = RATE,
+    ) -> None:
         super().__init__(
             push_start_frame=True,
             push_stop_frames=True,
             push_text_frames=not times_words,
-            sample_rate=RATE,
+            sample_rate=rate,
             settings=TTSSettings(model="scripted", voice="scripted", language="en"),
         )
         self._words, self._times_words, self._fails_on = words, times_words, fails_on
+        self._rate = rate
         self._placed = 0  # words of this response, whose times count from its beginning
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
@@ -232,8 +274,8 @@ class Voice(TTSService):
         words = text.split()
         for word in words:
             self._words.append(word)
-            audio = struct.pack("<h", len(self._words)) * int(RATE * WORD)
-            yield f.TTSAudioRawFrame(audio, RATE, 1, context_id=context_id)
+            audio = struct.pack("<h", len(self._words)) * int(self._rate * WORD)
+            yield f.TTSAudioRawFrame(audio, self._rate, 1, context_id=context_id)
         if self._times_words:
             times = [(word, (self._placed + at) * WORD) for at, word in enumerate(words)]
             self._placed += len(words)
@@ -264,7 +306,7 @@ class Loudspeaker(BaseOutputTransport):
         numbers = memoryview(frame.audio).cast("h")
         number = numbers[0] or numbers[-1]  # it may fade in
         start = asyncio.get_running_loop().time()
-        await asyncio.sleep(len(frame.audio) / 2 / RATE)
+        await asyncio.sleep(len(frame.audio) / 2 / frame.sample_rate)
         end = asyncio.get_running_loop().time()
         if number:
             heard = self.played if isinstance(frame, f.TTSAudioRawFrame) else self.beside

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -24,6 +25,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import LLMService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import (
     TranscriptionUserTurnStartStrategy,
@@ -39,6 +41,7 @@ from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
 from .outcome import Outcome, Request, ToolRun
 from .parts import RATE, Loudspeaker, Messages, Microphone, Model, ScriptedModel, Voice
+from .realtime import RATE_OF_SERVER, RealtimeServer
 
 __all__ = ["Script", "Stage", "Tool", "own_strategies"]
 
@@ -102,6 +105,9 @@ class Stage:
         filter: The application's filter of the audio output.
         around: Puts more processors around those of the pipeline.
         other_params: The transport is built without the governor's parameters.
+        realtime: The model is that of a `RealtimeServer`, behind Pipecat's service for OpenAI
+            Realtime, with its turn detection off. It needs a VAD.
+        speaks: There is a TTS.
         options: The arguments of the governor.
     """
 
@@ -124,6 +130,8 @@ class Stage:
         filter: BaseAudioFilter | None = None,
         around: Callable[[list[FrameProcessor]], list[FrameProcessor]] = list,
         other_params: bool = False,
+        realtime: bool = False,
+        speaks: bool = True,
         **options: Any,
     ) -> None:
         self.script = script
@@ -139,9 +147,17 @@ class Stage:
         self.began = 0.0
         self._strategies, self._user, self._vad = strategies, user, vad
         self._filter, self._other_params, self._around = filter, other_params, around
-        self.microphone = Microphone(vad)
-        self.model = ScriptedModel(model, self._ask, **(llm or {}))
-        self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
+        self.microphone = Microphone(vad, always=realtime)
+        self.model: LLMService[Any] = ScriptedModel(model, self._ask, **(llm or {}))
+        self._rate = RATE_OF_SERVER if realtime else RATE
+        self.tts = Voice(
+            self.words, times_words=times_words, fails_on=voice_fails_on, rate=self._rate
+        )
+        self.server: RealtimeServer | None = None
+        if realtime:
+            uttered = self.microphone.utterances
+            self.server = RealtimeServer(model, self._ask, self.words, uttered)
+        self._speaks = speaks
         with VirtualClock().patched():  # real time until the conversation begins does not count
             self.governor = governor(on_report=self.reports.append, **options) if governor else None
         made = tools(self.governor) if callable(tools) else tools or {}
@@ -203,6 +219,14 @@ class Stage:
 
     async def _play(self, seconds: float) -> None:
         await asyncio.sleep(1.0)  # a Pipecat clock that is started at 0 does not run
+        async with self.server or nullcontext():
+            if self.server is not None:
+                self.model = self.server.service()
+            script = await self._converse(seconds)
+        ours = (asyncio.current_task(), script)
+        self.orphans = tuple(task.get_name() for task in asyncio.all_tasks() if task not in ours)
+
+    async def _converse(self, seconds: float) -> asyncio.Future[None]:
         self.worker = PipelineWorker(
             self._pipeline(), cancel_on_idle_timeout=False, enable_rtvi=False
         )
@@ -224,7 +248,7 @@ class Stage:
         self._note_state()
         self.began = asyncio.get_running_loop().time()
         assert self.script is not None
-        playing = asyncio.ensure_future(self.script(self))
+        playing: asyncio.Future[None] = asyncio.ensure_future(self.script(self))
         await asyncio.wait({playing, running}, timeout=seconds, return_when="FIRST_EXCEPTION")
         await self.until(seconds)
         if playing.done():
@@ -232,13 +256,14 @@ class Stage:
         playing.cancel()
         await self.worker.cancel()
         await running
-        ours = (asyncio.current_task(), playing)
-        self.orphans = tuple(task.get_name() for task in asyncio.all_tasks() if task not in ours)
+        return playing
 
     def _pipeline(self) -> Pipeline:
         governor = self.governor
         params = other = TransportParams(
-            audio_out_enabled=True, audio_out_sample_rate=RATE, audio_out_filter=self._filter
+            audio_out_enabled=True,
+            audio_out_sample_rate=self._rate,
+            audio_out_filter=self._filter,
         )
         user = LLMUserAggregatorParams(
             user_turn_strategies=self._strategies(), vad_analyzer=self._vad, **self._user()
@@ -254,7 +279,8 @@ class Stage:
                 governor.register_function(self.model, name, handler, **tool.options)
             else:
                 self.model.register_function(name, handler, **tool.options)
-        inputs = [self.microphone, pair.user(), self.model, self.tts]
+        voice = [self.tts] if self._speaks else []
+        inputs = [self.microphone, pair.user(), self.model, *voice]
         parts = self._around([*inputs, self.speaker, pair.assistant()])
         return Pipeline(governor.processors(parts) if governor is not None else parts)
 
