@@ -58,13 +58,13 @@ class PermutedLoop(VirtualLoop):
         ready = self._ready  # type: ignore[attr-defined]
         late: list[asyncio.Handle] = []
         if len(ready) > 1:
-            order = shuffled(list(ready), self._draws)
+            # a thread may append to it meanwhile
+            order = shuffled([ready.popleft() for _ in range(len(ready))], self._draws)
             if self._draws.random() < self._overtakes:
                 # A later part of the order may wait for the next round: the rules still hold.
                 split = self._draws.randrange(1, len(order))
                 order, late = order[:split], order[split:]
-            ready.clear()
-            ready.extend(order)
+            ready.extendleft(reversed(order))
         super()._run_once()  # type: ignore[misc]
         ready.extendleft(reversed(late))
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import groupby
+from random import Random
 from typing import Any
 
 import pytest
@@ -51,6 +52,29 @@ async def spends_and_pays() -> int:
         group.create_task(account.spend(8))
         group.create_task(account.fee())
     return account.balance
+
+
+def test_what_a_thread_adds_while_the_order_is_drawn_is_run() -> None:
+    called: list[bool] = []
+
+    class Draws(Random):
+        def randrange(self, *args: Any) -> int:
+            if not called:
+                called.append(False)
+                asyncio.get_running_loop().call_soon_threadsafe(called.append, True)
+            return super().randrange(*args)
+
+    def make_loop(*args: Any, **options: Any) -> PermutedLoop:
+        loop = PermutedLoop(*args, seed=1, **options)
+        loop._draws = Draws(1)
+        return loop
+
+    async def main() -> None:
+        await asyncio.gather(hops(1), hops(1))
+        await asyncio.sleep(1.0)
+
+    run(main(), make_loop=make_loop)
+    assert called == [False, True]
 
 
 def test_a_race_that_asyncio_hides_is_found() -> None:
