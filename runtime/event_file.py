@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +26,7 @@ class EventFile:
 
     def __init__(self, target: str | Path | IO[str], header: Mapping[str, Any]) -> None:
         self._sink = JsonlSink(target, redact=None)
+        weakref.finalize(self, self._sink.close)  # events may come after the close of the session
         self._write({"events": VERSION, **header})
 
     def event(self, t: float, name: str, fields: Mapping[str, Any]) -> None:

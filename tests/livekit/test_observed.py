@@ -95,6 +95,26 @@ def test_the_page_shows_these_notes() -> None:
         assert told in page
 
 
+@pytest.mark.exhaustive
+def test_the_page_says_how_many_failures_the_notes_show(tmp_path: Path) -> None:
+    """The audit finds more, of a recording of the same session."""
+    noted = [scene.id for scene in HOST.scenarios if otherwise(scene)]
+    page = (Path(__file__).parents[2] / "docs" / "adopt.md").read_text(encoding="utf-8")
+    assert f"The notes show {len(noted)} of the {len(HOST.scenarios)} [known failures]" in page
+    objected = HOST.scenario("S5-task")
+    assert objected.id not in noted
+
+    def recorded(**options: Any) -> Any:
+        session = TurnSession(observe=True, **options)
+        EventRecorder(session, tmp_path)
+        return session
+
+    recorded.__signature__ = inspect.signature(AgentSession)  # type: ignore[attr-defined]
+    played(objected, recorded)
+    [file] = tmp_path.glob("*.jsonl")
+    assert [finding.failure for finding in audit_file(file).findings]
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
 def test_what_goes_right_is_decided_in_the_same_way(right: Scenario) -> None:
