@@ -1,16 +1,7 @@
 """Acceptance scenarios: failures of turn-taking, played on a framework alone and governed."""
 
-from .scenario import (
-    Compared,
-    Contender,
-    FailureClass,
-    Host,
-    HostName,
-    Scenario,
-    Side,
-    compare,
-    load_host,
-)
+from .hosts import HostName, load_host
+from .scenario import Compared, Contender, FailureClass, Host, Scenario, Side, compare
 from .tables import as_json, as_markdown, as_table, summary
 
 __all__ = [

@@ -15,13 +15,11 @@ __all__ = [
     "Contender",
     "FailureClass",
     "Host",
-    "HostName",
     "Outcome",
     "Scenario",
     "Side",
     "Stage",
     "compare",
-    "load_host",
 ]
 
 
@@ -69,9 +67,6 @@ def compare(host: Host, scenarios: Iterable[Scenario]) -> Iterator[Compared]:
             Side.of(scenario, scenario.play(one.session)) for one in (host.stock, host.ours)
         )
         yield Compared(scenario, stock, ours)
-
-
-HostName = Literal["livekit", "pipecat"]
 
 
 @attrs.frozen
@@ -135,21 +130,6 @@ class Host:
         if id not in known:
             raise KeyError(f"no scenario {id!r}; there are {', '.join(known)}")
         return known[id]
-
-
-def load_host(name: HostName) -> Host:
-    """The host of this name.
-
-    Raises:
-        ModuleNotFoundError: Its framework is not installed.
-    """
-    if name == "pipecat":
-        from .pipecat import HOST as ON_PIPECAT
-
-        return ON_PIPECAT
-    from .livekit import HOST as ON_LIVEKIT
-
-    return ON_LIVEKIT
 
 
 class Outcome(Protocol):
