@@ -94,11 +94,11 @@ NO_TOOL_LIMIT: Edits = [
 ]
 
 WITHOUT: Mapping[str, Edits] = {
-    **dict.fromkeys(("N1", "N2", "N6", "N7", "N9", "N10", "N11"), NO_PAUSE),
+    **dict.fromkeys(("N1", "N2", "N6", "N7", "N9", "N10", "N11", "N12"), NO_PAUSE),
     **dict.fromkeys(("N3", "N8", "E2"), NO_HOLD),
     **dict.fromkeys(("T2", "T3", "T4", "T5", "T7"), NO_NEXT_REPLY),
     "C3": DROPPED_RESULTS,
-    **dict.fromkeys(("T1", "T6"), NO_TURN_OVER_A_TOOL),
+    **dict.fromkeys(("T1", "T6", "T11"), NO_TURN_OVER_A_TOOL),
     "T8": NO_OBJECTION,
     "D1": NO_DEFERRED_TURN,
     "D2": NO_HOLD_AT_FIRST,

@@ -22,7 +22,15 @@ from turnfsm.runtime.compare.scenario import Build, Verdict
 from turnfsm.runtime.compare.scenario_file import verdict_of
 from turnfsm.runtime.conversation.policies import once
 from turnfsm.runtime.pipecat.governor import TurnGovernor
-from turnfsm.runtime.testing.pipecat import Model, Stage, Tool, own_strategies
+from turnfsm.runtime.testing.pipecat import (
+    Messages,
+    Model,
+    Says,
+    ScriptedVAD,
+    Stage,
+    Tool,
+    own_strategies,
+)
 
 from .checks import CHECKS
 from .models import model
@@ -36,7 +44,8 @@ def conversation(entry: dict[str, Any]) -> tuple[Build, Verdict]:
     Args:
         entry: The `model`, which first says its `preamble`, and `thinks` a number of seconds; the
             sounds of the `user`, and what else the application and the pipeline `do`; the `tools`;
-            the checks that are to `expect`.
+            the checks that are to `expect`. With `realtime` the model is a realtime service, which
+            greets first.
     """
     how = {key: entry.pop(key) for key in ("preamble", "thinks") if key in entry}
     answers = partial(model, entry.pop("model"), **how)
@@ -51,13 +60,27 @@ def conversation(entry: dict[str, Any]) -> tuple[Build, Verdict]:
     if "flow" in entry:
         stage["flow"] = parse_flow(entry.pop("flow"))[0]
     stage |= {key: entry.pop(key) for key in ("limits", "times_words") if key in entry}
-    verdict = verdict_of([*entry.pop("expect"), "requests_accepted"], CHECKS)
+    realtime = entry.pop("realtime", False)
+    build = partial(_build_realtime if realtime else _build, answers, stage)
+    # the server of a realtime service accepts that a call has no result yet
+    accepted = () if realtime else ("requests_accepted",)
+    verdict = verdict_of([*entry.pop("expect"), *accepted], CHECKS)
     entry.setdefault("seconds", 30.0)
-    return partial(_build, answers, stage), verdict
+    return build, verdict
 
 
 def _build(model: Model, stage: Mapping[str, Any], governor: type[TurnGovernor] | None) -> Stage:
     return Stage(model, governor=governor, **stage)
+
+
+def _build_realtime(
+    model: Model, stage: Mapping[str, Any], governor: type[TurnGovernor] | None
+) -> Stage:
+    def greets(messages: Messages) -> Says:
+        return model(messages) if messages else Says("Hello.")
+
+    vad = ScriptedVAD(stop_secs=0.2)
+    return Stage(greets, governor=governor, realtime=True, speaks=False, vad=vad, **stage)
 
 
 def _tool(of: dict[str, Any]) -> Tool:
