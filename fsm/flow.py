@@ -11,6 +11,7 @@ import attrs
 from .agenda.settlement import Rules
 from .confirm import Confirm
 from .correction import Correction
+from .expect.expectation import Question
 from .fields import Names, Texts, described, doc, loaded
 from .flow_parts import (
     NEVER,
@@ -203,6 +204,11 @@ class Declarations:
     phrases: Mapping[str, Phrases] = doc(
         "Host facts that are true if what the user has just said consists of certain phrases. The "
         "host needs no methods for them.",
+        factory=dict,
+    )
+    questions: Mapping[str, Question] = doc(
+        "Questions of the agent, known by its last sentence, and the values that they ask for. "
+        "The first one that matches counts.",
         factory=dict,
     )
     migrates: Migrates = doc(

@@ -70,7 +70,18 @@ _proved: set[str] = set()
 
 _NOT_PROVED = frozenset(
     {
-        *("name", "is_", "extends", "source", "migrates", "paced", "overlays", "phrases", "tools"),
+        *(
+            "name",
+            "is_",
+            "extends",
+            "source",
+            "migrates",
+            "paced",
+            "overlays",
+            "phrases",
+            "questions",
+            "tools",
+        ),
         *("turn_detection", "limits", "limit_sets", "discard_audio_if_uninterruptible"),
     }
 )

@@ -56,7 +56,9 @@ def _places(root: type) -> Mapping[str, tuple[str, ...]]:
             here: tuple[str, ...] = (*path, yaml_name(field))
             if kind is not root or root is FlowFile:
                 paths.setdefault(here[-1], here)
-                owners.setdefault(here[-1], set()).add(kind)
+                known = owners.setdefault(here[-1], set())
+                if not issubclass(kind, tuple(known)):
+                    known.add(kind)
             add = waiting.appendleft if here[0] == "states" else waiting.append
             for inner, named in _classes(hint):
                 add((inner, (*here, "NAME") if named else here))

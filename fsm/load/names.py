@@ -44,6 +44,8 @@ def check_names(flow: Flow, source: Source) -> Iterator[Finding]:
     for check in (*sections, names.limits):
         yield from check()
     yield from names.phrases()
+    for name, question in flow.questions.items():
+        yield from wordless(question.asked, ("questions", name, "asked"), source)
     for row in flow.rows():
         yield from names.transition(row.transition, row.path)
     yield from names.properties()

@@ -10,7 +10,7 @@ from turnfsm.fsm.agenda.settlement import COLUMNS, ROWS
 from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, did_you_mean, near
-from turnfsm.fsm.expect import problems_of
+from turnfsm.fsm.expect import Expectation, problems_of
 from turnfsm.fsm.flow import NEVER, OUTAGE_TIMERS, Flow, Names, Row, Tuning
 from turnfsm.fsm.problems import problem
 from turnfsm.fsm.sound import read_sound
@@ -111,8 +111,10 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
         path: Path = ("states", name)
         if state.final and (state.on or state.after):
             yield problem(source, (*path, "final"), "contradiction.final", name=name)
-    for kind, name, tuning, path in flow.tunings:
-        yield from _tuning(kind, name, tuning, path, source)
+    for kind, name, tuning, place in flow.tunings:
+        yield from _tuning(kind, name, tuning, place, source)
+    for name, question in flow.questions.items():
+        yield from _expectation(question, ("questions", name), source)
 
 
 def _tuning(kind: str, owner: str, tuning: Tuning, path: Path, source: Source) -> Iterator[Finding]:
@@ -123,12 +125,15 @@ def _tuning(kind: str, owner: str, tuning: Tuning, path: Path, source: Source) -
         if not (checked or 0 <= value < LONGEST):
             given = {"field": field.name, "value": value, "kind": kind, "owner": owner}
             yield problem(source, here, "range.tuning", **given, most=LONGEST)
-    if (expected := tuning.expect) is not None:
-        whole: Path = (*path, "expect")
-        for wrong in problems_of(expected):
-            at = source.at_key if wrong.missing else source.at
-            where = whole if wrong.missing else (*whole, wrong.key)
-            yield at(where, wrong.message, wrong.remedy, code=wrong.code)
+    if tuning.expect is not None:
+        yield from _expectation(tuning.expect, (*path, "expect"), source)
+
+
+def _expectation(expected: Expectation, path: Path, source: Source) -> Iterator[Finding]:
+    for wrong in problems_of(expected):
+        at = source.at_key if wrong.missing else source.at
+        where = path if wrong.missing else (*path, wrong.key)
+        yield at(where, wrong.message, wrong.remedy, code=wrong.code)
 
 
 def _facts(flow: Flow, source: Source) -> Iterator[Finding]:

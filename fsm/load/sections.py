@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near
+from turnfsm.fsm.expect import Expectation
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.pace import times
@@ -30,6 +31,8 @@ from .written import LONGEST, Filler, FlowFile
 
 __all__ = ["check_sections", "with_sections"]
 
+_Expected = TypeVar("_Expected", bound=Expectation)
+
 
 _TIMERS = ("false_interruption", "noise_limit")
 """Timers of silence after a noise. Other timers limit what others do, or are not noticed by a
@@ -43,27 +46,41 @@ def add_pace(parts: Parts) -> None:
             parts.retime(name, parts.file.timers[name])
     file = parts.file
     states = {
-        name: attrs.evolve(state, tuning=_patient(parts, state.tuning, ("states", name, "tuning")))
+        name: attrs.evolve(
+            state, tuning=_patient(parts, state.tuning, ("states", name, "tuning"), name)
+        )
         for name, state in file.states.items()
     }
     tools, agents = (
-        {name: _patient(parts, tuning, (*path, name)) for name, tuning in tunings.items()}
+        {name: _patient(parts, tuning, (*path, name), name) for name, tuning in tunings.items()}
         for path, tunings in (
             (("tools", "tuning"), file.tools.tuning),
             (("overlays",), file.overlays),
         )
     )
     tuned = attrs.evolve(file.tools, tuning=tools)
-    parts.file = attrs.evolve(file, states=states, tools=tuned, overlays=agents)
+    questions = {
+        name: _waiting(parts, question, ("questions", name), name)
+        for name, question in file.questions.items()
+    }
+    parts.file = attrs.evolve(
+        file, states=states, tools=tuned, overlays=agents, questions=questions
+    )
 
 
-def _patient(parts: Parts, tuning: Tuning, path: Path) -> Tuning:
-    """The tuning, whose expectation waits as the pace says, if it has no `wait`."""
-    if (expected := tuning.expect) is None or parts.source.written((*path, "expect", "wait")):
+def _patient(parts: Parts, tuning: Tuning, path: Path, name: str) -> Tuning:
+    if (expected := tuning.expect) is None:
         return tuning
-    wait = times(parts.file.pace, expected.wait)
-    parts.paced[f"wait of {path[-1] if path[-1] != 'tuning' else path[-2]}"] = wait
-    return attrs.evolve(tuning, expect=attrs.evolve(expected, wait=wait))
+    waiting = _waiting(parts, expected, (*path, "expect"), name)
+    return attrs.evolve(tuning, expect=waiting)
+
+
+def _waiting(parts: Parts, expected: _Expected, path: Path, name: str) -> _Expected:
+    """It waits as the pace says, if it has no `wait`."""
+    if parts.source.written((*path, "wait")):
+        return expected
+    wait = parts.paced[f"wait of {name}"] = times(parts.file.pace, expected.wait)
+    return attrs.evolve(expected, wait=wait)
 
 
 _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {

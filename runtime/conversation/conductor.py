@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.expect import Expectation
 from turnfsm.fsm.flow import Tuning
 from turnfsm.fsm.journal import ReplyAudio
 from turnfsm.runtime.ledger import Ledger
@@ -74,7 +75,7 @@ class Conductor(Core):
         self.speeches = Speeches(session, self.log, self.floor)
         self.tools = ToolCalls(session, ledger, self.log, self.speeches, self.moved)
         self.turns = UserTurns(self.log, self.speeches, lambda: session.closing)
-        self.expecting = Expecting(lambda: self.tuning.expect, lambda: self.turn.now)
+        self.expecting = Expecting(self._expected, lambda: self.turn.now)
         self.host = host = TurnHost(self)
         self.objections = Objections(self, host)
         self.user = UserReports(self, host, self.objections)
@@ -181,6 +182,13 @@ class Conductor(Core):
         self.host.button_pressed = False
 
     # -- inside
+
+    def _expected(self) -> Expectation | None:
+        """What the agent's last sentence asks for, or else what the state, the tool or the agent
+        expects."""
+        questions = self.turn.flow.questions.values()
+        said = self.speech.last_sentence if questions else ""
+        return next((one for one in questions if one.is_in(said)), self.tuning.expect)
 
     def _classified(self, fact: str, holds: bool) -> None:
         if self.governs:

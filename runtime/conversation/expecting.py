@@ -10,18 +10,16 @@ __all__ = ["Expecting"]
 
 
 class Expecting:
-    """The value that the user is expected to say, as set by a question or by the flow's state, and
-    how much of it they have said.
+    """The value that the user is expected to say, as set by the application or by the flow, and how
+    much of it they have said.
 
     Args:
-        of_state: Returns the current state's expectation, or None.
+        of_flow: Returns what the flow expects now, or None.
         now: Returns the time in seconds.
     """
 
-    def __init__(
-        self, of_state: Callable[[], Expectation | None], now: Callable[[], float]
-    ) -> None:
-        self._of_state = of_state
+    def __init__(self, of_flow: Callable[[], Expectation | None], now: Callable[[], float]) -> None:
+        self._of_flow = of_flow
         self._now = now
         self._question: Expectation | None = None
         self._replied = False  # a turn was committed after the question, and may answer it
@@ -33,7 +31,7 @@ class Expecting:
     @property
     def expected(self) -> Expectation | None:
         """What is expected now; None if unknown."""
-        return self._question or self._of_state()
+        return self._question or self._of_flow()
 
     @property
     def extent(self) -> Extent:

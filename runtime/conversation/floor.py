@@ -61,6 +61,7 @@ class Step:
         output: Its audio output; None if it is text only.
         gate: The gate between its audio and the output.
         saying: Its text and audio, and how much was heard.
+        fixed: It says a fixed text of the flow.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Step:
     output: Output | None
     gate: Gate = attrs.field(factory=Gate)
     saying: Saying = attrs.field(factory=Saying)
+    fixed: bool = False
 
 
 class Floor:
@@ -82,6 +84,7 @@ class Floor:
     Attributes:
         step: The step that holds the floor, or None.
         output: The output of the latest step.
+        last_sentence: The last sentence that was heard of an earlier step.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Floor:
     ) -> None:
         self.step: Step | None = None
         self.output: Output | None = None
+        self.last_sentence = ""
         self._started = started
         self._finished = finished
         self._audio_came = audio_came

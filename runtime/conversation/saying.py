@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from .pauses import Pause, Pauses, Sound
 
@@ -82,6 +83,15 @@ class Saying:
         if last is None or not self._seconds:
             return False
         return self._heard_for / self._seconds >= last.start() / len(text)
+
+    @property
+    def last_sentence(self) -> str:
+        """The last sentence of which the user has heard the beginning; empty if there is none."""
+        text = self._text.rstrip()
+        heard = len(text) * min(self._heard_for / self._seconds, 1.0) if self._seconds else 0.0
+        ends = [match.end() for match in _END_OF_SENTENCE.finditer(text)]
+        begun = [span for span in pairwise((0, *ends, len(text))) if span[0] < heard]
+        return text[slice(*begun[-1])].strip() if begun else ""
 
     @property
     def between_sentences(self) -> bool:

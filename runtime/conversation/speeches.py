@@ -263,7 +263,7 @@ class Speeches:
     def text_has_floor(self) -> bool:
         """A fixed text of the flow has the floor."""
         step = self._floor.step
-        return step is not None and self.of(step.speech).text
+        return step is not None and step.fixed
 
     @property
     def text_delays_answer(self) -> bool:

@@ -135,6 +135,60 @@ def test_a_turn_detector_decides_where_the_words_do_not(
     assert (answered_after(outcome, user) > 3.0) == asked
 
 
+ACCOUNT = "{account: {asked: account number, kind: digits, length: 10}}"
+
+
+def asking(sentence: str, folder: Path, user: ScriptedUser, *more: str) -> Outcome:
+    """The user says hello, the agent this sentence, and the user a number, from 6 s on."""
+    file = folder / "asks.yaml"
+    lines = ("flow: asks", "extends: turn", f"questions: {ACCOUNT}", *more)
+    file.write_text("\n".join(lines))
+    user.says("hello", at=0.5)
+    for number, group in enumerate(GROUPS):
+        user.says(group, at=6.0 + number * 3.0)
+    model = ScriptedLLM({"hello": sentence}, otherwise="Thank you.")
+    session = partial(TurnSession, flow=file, proof="off")
+    outcome = Stage(session, user=user, llm=model, vad=ScriptedVAD(min_silence=0.3)).run(30.0)
+    assert outcome.errors == [], outcome.timeline()
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("sentence", "waits"),
+    [
+        ("Welcome. What is your account number?", True),
+        ("Your ACCOUNT-NUMBER, please.", True),
+        ("I have your account number. What is your name?", False),
+        ("How can I help?", False),
+    ],
+)
+def test_the_last_sentence_of_the_agent_says_what_is_expected(
+    sentence: str, waits: bool, tmp_path: Path
+) -> None:
+    outcome = asking(sentence, tmp_path, ScriptedUser())
+    assert (turns(outcome) == ["hello", " ".join(GROUPS)]) is waits, outcome.timeline()
+
+
+def test_a_question_goes_before_the_state_and_a_text_of_the_flow_is_none(tmp_path: Path) -> None:
+    """The agent asks whether the user is still there, and their number is still one turn."""
+    outcome = asking(
+        "What is your account number?",
+        tmp_path,
+        ScriptedUser(),
+        "silence: {after: 1.5, say: Are you still there?}",
+        "states: {listening: {tuning: {expect: {kind: yes_no}}}}",
+    )
+    assert outcome.heard_saying("Are you still there?") is not None
+    assert turns(outcome) == ["hello", " ".join(GROUPS)], outcome.timeline()
+
+
+def test_a_question_that_was_not_heard_asks_nothing(tmp_path: Path) -> None:
+    """The user interrupts the agent before it has come to the question."""
+    user = ScriptedUser().says("stop it please", at=2.8)
+    outcome = asking(f"{'Well, this is long. ' * 8}What is your account number?", tmp_path, user)
+    assert " ".join(GROUPS) not in turns(outcome), outcome.timeline()
+
+
 def test_who_gives_up_is_answered_after_the_wait(tmp_path: Path) -> None:
     user = dictation(*GROUPS[:2])
     wait = "{kind: digits, length: 10, wait: 6.0}"

@@ -47,6 +47,30 @@ def test_ten_digits_with_gaps_of_a_second_and_a_half_are_one_turn() -> None:
     assert len(answered(alone)) == 3
 
 
+QUESTIONS = """
+flow: asks
+extends: turn
+questions: {account: {asked: your number, kind: digits, length: 10}}
+"""
+
+
+@pytest.mark.parametrize(("sentence", "turns"), [("What is your number?", 1), ("Go on.", 3)])
+def test_the_last_sentence_of_the_agent_says_what_is_expected(sentence: str, turns: int) -> None:
+    groups = "one two three", "four five six", "seven eight nine zero"
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello", 0.5)
+        await stage.until(6.0)
+        await in_groups(*groups, gap=3.0)(stage)
+
+    def asks(messages: Messages) -> Says:
+        return Says(sentence if said(messages) == "hello" else "Thank you.")
+
+    stage = Stage(asks, flow=parse_flow(QUESTIONS)[0]).play(script, seconds=25)
+    assert len(answered(stage)) - 1 == turns
+    assert answered(stage)[-1].endswith(groups[-1])
+
+
 def test_the_whole_value_ends_the_turn_without_the_timeout_of_the_strategy() -> None:
     words = "one two three four five six seven eight nine zero"
     asked = Stage(model, flow=parse_flow(ASKED)[0]).play(in_groups(words), seconds=8)

@@ -126,3 +126,23 @@ async def test_without_the_samples_the_letters_alone_say_where_a_sentence_ends()
 @pytest.mark.parametrize("text", ["It costs 3.50 today", "No end at all"])
 async def test_a_text_without_the_end_of_a_sentence_has_none(text: str) -> None:
     assert await _ends(saying(text), 3.9) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "heard", "sentence"),
+    [
+        ("We have one table. Shall I book it?", 1.0, "We have one table."),
+        ("We have one table. Shall I book it?", 3.0, "Shall I book it?"),
+        ("We have one table. Shall I book it", 5.0, "Shall I book it"),
+        ("一つあります。予約しますか\uff1f", 4.0, "予約しますか\uff1f"),
+        ("That is 3.5 euros", 4.0, "That is 3.5 euros"),
+        ("Shall I?", 0.0, ""),
+        ("", 4.0, ""),
+    ],
+)
+async def test_its_last_sentence_is_one_whose_beginning_was_heard(
+    text: str, heard: float, sentence: str
+) -> None:
+    one = saying(text)
+    await asyncio.sleep(heard)
+    assert one.last_sentence == sentence

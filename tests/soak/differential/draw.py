@@ -160,6 +160,8 @@ def _with_keys(draws: Random, script: Script, without: Collection[str]) -> Scrip
         sounds = _with_phrases(draws, sounds, phrases) if key in more else sounds
     if keys.not_heard:
         keys = attrs.evolve(keys, no_audio=draws.random() < 0.7)
+    if "expect" in on:
+        keys = attrs.evolve(keys, by_agent=draws.random() < 0.5)
     return attrs.evolve(script, switches=script.switches | on, keys=keys, sounds=sounds)
 
 

@@ -73,6 +73,7 @@ class Keys:
         silence: Seconds before each reprompt; `hang_up`: the last one is a goodbye.
         monologue: Seconds that the agent may be heard.
         expect: Seconds that the rest of the digits is waited for.
+        by_agent: The agent brings the expectation, in `overlays`, and its TTS is preemptive.
         overlap: The flow extends `overlap`, else `turn`.
         pace: How fast the agent reacts.
         brisk: The limits that are `never` by default have seconds.
@@ -100,6 +101,7 @@ class Keys:
     hang_up: bool = False
     monologue: float | None = None
     expect: float | None = None
+    by_agent: bool = False
     overlap: bool = False
     pace: Pace = "normal"
     brisk: bool = False
@@ -165,7 +167,10 @@ class Keys:
             rest["monologue"] = {"after": self.monologue, "say": f"{MONOLOGUE} t2."}
         if self.expect is not None:
             expected = {"kind": "digits", "length": 2, "wait": self.expect}
-            rest["states"] = {"listening": {"tuning": {"expect": expected}}}
+            if self.by_agent:
+                rest["overlays"] = {"clerk": {"expect": expected, "preemptive_tts": True}}
+            else:
+                rest["states"] = {"listening": {"tuning": {"expect": expected}}}
         if self.brisk:
             rest["limits"] = "brisk"
         own = {name: s for name, s in self.timers.items() if name in OUTAGE_TIMERS}
