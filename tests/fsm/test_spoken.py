@@ -177,7 +177,8 @@ HOLD = "{say: Sure., until: [I am back], limit: 30, then: Are you back?}"
 def test_a_hold_is_short_for_a_fact_a_request_and_a_timer() -> None:
     flow = flow_of(f"silence: {SILENCE}\nhold: {HOLD}\n")
     assert flow.timers["hold"] == 30.0
-    assert flow.facts["on_hold"].cleared_by == ("turn_committed", "user_typed", "hold")
+    ends = ("turn_committed", "turn_deferred", "user_typed", "hold")
+    assert flow.facts["on_hold"].cleared_by == ends
     asked, room = flow.states["listening"].on["hold_turn"]
     assert asked.actions == ("leave_turn", "say_hold")
     assert asked.restarts == ("hold", *SILENT)

@@ -301,6 +301,22 @@ MENDED = {
         model="realtime",
         hook=0.05,
     ),
+    "the user is back from a hold while a call holds the turn": Script(
+        "",
+        (
+            Sound(3.0, 1.2, 2, likely=False, answer=3, ttft=1.5),
+            Sound(7.2, 0.3, 1, calls=(1,), answer=0),
+            Sound(10.5, 0.6, 2, answer=6, phrase="one moment"),
+            Sound(12.6, 0.9, 3, answer=3, phrase="i have returned"),
+            Sound(15.0, 0.9, 3, answer=10),
+        ),
+        {1: Job(6.0, policy="finish")},
+        switches=frozenset({"barge_in", "hold", "policies"}),
+        keys=Keys(hold=8.0, until=True),
+        detection="detector",
+        detector_delay=0.2,
+        min_words=2,
+    ),
     "the user says yes as a tool has a reply requested of which they hear nothing": Script(
         "",
         (

@@ -259,16 +259,15 @@ def may_be_lost(played: Played, sound: Sound) -> bool:
     """Its words are few, cleared, not committed in time, said over uninterruptible speech, or said
     to somebody else while the agent waits."""
     script = played.script
-    if left_out(played, sound):
+    if left_out(played, sound) or (script.detection == "manual" and not commits(script, sound)):
         return True
     cleared = (move.at for move in script.moves if move.what == "clear")
     if too_few(played, sound) or any(
         sound.at <= at <= _committed_by(script, sound) for at in cleared
     ):
         return True
-    if any(text.startswith("y") for text in _said_over(played, sound, sound.recognised)):
-        return any(move.what == "say_on" for move in script.moves)
-    return script.detection == "manual" and not commits(script, sound)
+    over = any(text.startswith("y") for text in _said_over(played, sound, sound.recognised))
+    return over and any(move.what == "say_on" for move in script.moves)
 
 
 def _committed_by(script: Script, sound: Sound) -> float:
