@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from weakref import WeakSet
 
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection
+
+from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent
 from .gates import ModelGate, RequestGate
@@ -118,6 +121,7 @@ class RealtimeRequestGate(RequestGate):
         super().__init__(agent)
         self._agent, self._behind, self._audio = agent, behind, agent.hearing.audio
         self._known: set[str] | None = None  # the messages that the service knows
+        self._instructed: WeakSet[Reply] = WeakSet()  # the service knows their instructions
         agent.request = self._request
         behind.ask, behind.read = self._ask, self._read
 
@@ -155,6 +159,8 @@ class RealtimeRequestGate(RequestGate):
         )
         if reply.over:
             return
+        told = reply.instructions if reply in self._instructed else None
+        self._instructed.add(reply)
         if self._known is None:  # the service reads the whole conversation, and answers
             self._behind.asked()
             await self.push_frame(frame)
@@ -164,7 +170,11 @@ class RealtimeRequestGate(RequestGate):
         spoken = self._agent.spoken & new if self._audio.ready else set()
         tools = self._agent.conductor.tools
         texts = {name: given[name] for name in given if name in new and name not in spoken}
-        texts = {name: text for name, text in texts.items() if is_news(text, tools)}
+        texts = {
+            name: text
+            for name, text in texts.items()
+            if is_news(text, tools) and text["content"] != told
+        }
         runs = {name for name in new - texts.keys() if call_status(given[name])[0] == "started"}
         await self.push_frame(News([*texts.values()], names=new - runs, spoken=bool(spoken)))
 

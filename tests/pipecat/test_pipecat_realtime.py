@@ -2,6 +2,7 @@
 scripted server."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -212,6 +213,21 @@ def test_the_model_is_told_that_a_call_runs_when_the_turn_continues_without_it()
     stage = Realtime(waits, look_up(30.0), limits="brisk").talks((3.0, QUESTION))
     assert stage.said == "It still runs."
     assert stage.on_server[2] == "system: <running >"
+
+
+def test_another_worker_continues_and_its_instructions_are_sent_once(tmp_path: Path) -> None:
+    def calls(messages: Messages) -> Says:
+        done = any(message["role"] == "tool" for message in messages)
+        return Says(LATE) if done else Says(calls=(("look_up", {}),))
+
+    stored = {"store": tmp_path / "calls.db", "session_id": "room"}
+    Realtime(calls, look_up(9.0), **stored).talks((3.0, QUESTION), seconds=7.5)
+    second = Realtime(calls, look_up(1.0), **stored)
+    second.play(moments((0.0, COUGH)), seconds=10.0)
+    assert second.heard == LATE
+    assert second.server is not None
+    told = [line for line in brief(second.server.conversation) if "Apologise once" in line]
+    assert len(told) == 1
 
 
 def test_functions_that_are_added_later_are_governed() -> None:
