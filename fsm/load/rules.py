@@ -58,7 +58,16 @@ def check_agenda(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 _RESERVED = {"session", "state", HOST}
-_SECTIONS = ("states", "triggers", "facts", "timers", "actions", "scopes")
+_SECTIONS = (
+    "states",
+    "triggers",
+    "facts",
+    "timers",
+    "actions",
+    "scopes",
+    "limit_sets",
+    "questions",
+)
 _PROPERTIES = ("never", "always", "leads_to")
 
 

@@ -12,8 +12,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 
+from turnfsm.fsm.confirm import Condition, Confirm
+from turnfsm.fsm.correction import Correction
 from turnfsm.fsm.fields import yaml_name
-from turnfsm.fsm.flow import Names, Phrases, Seconds, Texts
+from turnfsm.fsm.flow import Names, Phrases, Seconds, Texts, Tuning
+from turnfsm.fsm.flow_parts import Policy
 
 from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT, WHOLE, FlowFile
 
@@ -24,6 +27,8 @@ _NULL = {"type": "null"}
 _SECONDS = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 86_400}
 _TEXT = {"type": "string", "pattern": r"\S"}
 _WORD = {"pattern": r"^[^\s.:,]+$"}
+_NAMED_ELSEWHERE = (Policy, Tuning, Confirm, Correction, Condition)
+"""What a flow says about tools, their arguments and agents, whose names are the application's."""
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 
 
@@ -151,7 +156,10 @@ def _reference(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
 def _mapping(inner: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     value = _value(inner, definitions)
     out = {"type": "object", "additionalProperties": _nullable(value, needed=False)}
-    return out if inner is str else out | {"propertyNames": _WORD}
+    if inner is str:
+        return out
+    word = {"minLength": 1} if inner in _NAMED_ELSEWHERE else _WORD
+    return out | {"propertyNames": word}
 
 
 def _alternatives(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:

@@ -117,6 +117,17 @@ def test_an_action_that_is_empty_is_no_action_of_a_property(value: str | None) -
     assert not VALIDATOR.is_valid(tree)
 
 
+def test_tools_and_agents_have_any_names_but_parts_of_the_flow_only_words() -> None:
+    tree: dict[str, Any] = {"flow": "x", "extends": "turn"}
+    named = tree | {"tools": {"by_name": {"files.read": "hold"}}, "overlays": {"a b": {}}}
+    assert parse_flow(as_yaml(named))[0] is not None
+    assert VALIDATOR.is_valid(named)
+    for section, part in (("limit_sets", {}), ("questions", {"asked": "why", "kind": "open"})):
+        wrong = tree | {section: {"a b": part}}
+        assert parse_flow(as_yaml(wrong))[0] is None
+        assert not VALIDATOR.is_valid(wrong)
+
+
 @MANY
 @given(near_flows() | mutated_trees(TURN_TREE) | mutated_trees(EVERY_KEY))
 def test_any_tree(tree: Any) -> None:
