@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import inspect
 import re
 import warnings
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from installed import PIPECAT
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -41,7 +41,7 @@ def imported(tree: ast.Module) -> dict[str, Any]:
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module=str(module)) if module.partition(".")[0] not in LOCAL:
-                if module.startswith(("pipecat", "turnfsm.pipecat")) and not PIPECAT:
+                if "pipecat" in module.split(".") and not PIPECAT:
                     continue
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # those of what Pipecat imports
@@ -51,9 +51,6 @@ def imported(tree: ast.Module) -> dict[str, Any]:
                 for one in node.names:
                     importlib.import_module(one.name)
     return names
-
-
-PIPECAT = importlib.util.find_spec("pipecat") is not None
 
 
 @pytest.mark.parametrize(("page", "code"), BLOCKS)

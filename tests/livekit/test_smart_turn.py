@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from installed import PIPECAT
 from livekit import rtc
 from livekit.agents.voice.turn import (
     TurnDetectionEvent,
@@ -20,11 +21,7 @@ from turnfsm.livekit import SmartTurn, TurnSession
 from turnfsm.runtime.livekit.smart_turn_model import RATE, _features, load_smart_turn
 from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedUser, ScriptedVAD, Stage
 
-PIPECAT = find_spec("pipecat")
-# `tests/pipecat` is found as a package without a file of its own.
-needs_the_model = pytest.mark.skipif(
-    PIPECAT is None or PIPECAT.origin is None, reason="the model is in pipecat-ai's wheel"
-)
+needs_the_model = pytest.mark.skipif(not PIPECAT, reason="the model is in pipecat-ai's wheel")
 
 
 def test_without_the_model_the_error_says_where_it_is(
@@ -46,8 +43,9 @@ def test_without_the_model_the_error_says_where_it_is(
 @needs_the_model
 def test_the_model_is_found_in_a_wheel_that_is_not_installed(tmp_path: Path) -> None:
     wheel = tmp_path / "pipecat_ai.whl"
-    assert PIPECAT is not None
-    (folder,) = PIPECAT.submodule_search_locations or ()
+    pipecat = find_spec("pipecat")
+    assert pipecat is not None
+    (folder,) = pipecat.submodule_search_locations or ()
     (model,) = Path(folder).rglob("smart-turn-*.onnx")
     with zipfile.ZipFile(wheel, "w") as made:
         made.write(model, f"pipecat/audio/turn/smart_turn/data/{model.name}")

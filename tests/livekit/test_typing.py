@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from installed import PIPECAT
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
 
 from turnfsm.livekit import TurnContext, TurnSession
@@ -53,7 +53,7 @@ EXAMPLES = [
     for folder in sorted((ROOT / "examples").iterdir())
     if list(folder.glob("*.py")) and folder.name not in ("room", "pipecat")
 ]
-EXAMPLES += ["pipecat"] * (importlib.util.find_spec("pipecat") is not None)
+EXAMPLES += ["pipecat"] * PIPECAT
 
 
 @pytest.mark.exhaustive
