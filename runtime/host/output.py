@@ -35,16 +35,13 @@ class PausableOutput:
         while self.closed:  # it may be paused again before this task runs
             await self._open.wait()
 
-    async def passes(
-        self, conductor: Conductor | None, step: Step | None, seconds: float, *, ends: bool = False
-    ) -> bool:
+    async def passes(self, conductor: Conductor | None, step: Step | None, seconds: float) -> bool:
         """Wait until a piece may be played.
 
         Args:
             conductor: Gets the reports; None if no flow governs the output any more.
             step: The step that the piece belongs to.
             seconds: How long the piece takes.
-            ends: It fades out what was played before a pause, so it does not wait.
 
         Returns:
             Whether to play it: not if it was dropped or interrupted in the meantime.
@@ -56,8 +53,7 @@ class PausableOutput:
             held = conductor.floor.frame_received(step.speech, seconds)
             if held is not None:
                 await held
-        if not ends:
-            await self.opened()
+        await self.opened()
         return self._dropped == dropped and not (step is not None and step.speech.interrupted)
 
     # -- the port

@@ -7,7 +7,6 @@ import asyncio
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames.frames import FilterControlFrame
 
-from turnfsm.fsm.sound import faded
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.host.output import PausableOutput
 
@@ -29,7 +28,7 @@ class Tap(PausableOutput, BaseAudioFilter):
         self._inner: BaseAudioFilter | None = None
         self._conductor: Conductor | None = None
         self._waited, self._closed_at = 0.0, 0.0
-        self._per_second, self._plays_until, self._fades_in = 0, 0.0, False
+        self._per_second = 0
         self.installed = False
 
     def wrap(self, inner: BaseAudioFilter | None) -> None:
@@ -50,12 +49,8 @@ class Tap(PausableOutput, BaseAudioFilter):
     @property
     def waited(self) -> float:
         """Seconds for which audio was held back so far."""
-        return self._waited + (max(self._now() - self._closed_at, 0.0) if self.closed else 0.0)
-
-    @property
-    def silent(self) -> bool:
-        """It is paused, and what was played before has ended."""
-        return self.closed and self._now() > self._closed_at
+        now = asyncio.get_running_loop().time()
+        return self._waited + (now - self._closed_at if self.closed else 0.0)
 
     # -- Pipecat
 
@@ -76,39 +71,21 @@ class Tap(PausableOutput, BaseAudioFilter):
 
     async def filter(self, audio: bytes) -> bytes:
         """Return the chunk when it may be played, or nothing if it was dropped or interrupted in
-        the meantime. The first one after a pause begins fades out; the next one fades in."""
+        the meantime."""
         if self._inner is not None:
             audio = await self._inner.filter(audio)
         step = self._conductor.floor.step if self._conductor is not None else None
         seconds = len(audio) / self._per_second
-        ends = self.closed and self._now() < self._plays_until + seconds
-        if not await self.passes(self._conductor, step, seconds, ends=ends):
-            return b""
-        if ends or self._fades_in:
-            audio = faded(audio, rises=not ends)
-        self._fades_in, until = ends, self._now() + seconds
-        if ends:
-            self._plays_until, self._closed_at = 0.0, until
-        else:
-            self._plays_until = until
-        return audio
-
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
+        return audio if await self.passes(self._conductor, step, seconds) else b""
 
     # -- the port
 
     def pause(self, *, heard: bool) -> None:
         if self._conductor is not None and not self.closed:
-            self._closed_at = max(self._now(), self._plays_until)
+            self._closed_at = asyncio.get_running_loop().time()
             super().pause(heard=heard)
 
     def resume(self, *, heard: bool) -> None:
         if self.closed:
             self._waited = self.waited
             super().resume(heard=heard)
-
-    def drop(self) -> None:
-        super().drop()
-        self._plays_until, self._fades_in = 0.0, False

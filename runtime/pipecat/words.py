@@ -74,7 +74,7 @@ class WordGate(FrameProcessor):
             first = self._timed[0]
             late = self._tap.waited - first.waited
             remaining = first.at + late - self.get_clock().get_time() / NANOSECONDS
-            if self._tap.silent:
+            if self._tap.closed:
                 await self._tap.opened()
             elif remaining > SOON:  # an earlier one may come, after an interruption
                 self._changed.clear()

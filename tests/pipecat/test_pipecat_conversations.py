@@ -3,7 +3,6 @@
 
 import asyncio
 from functools import partial
-from itertools import pairwise
 
 import pytest
 
@@ -39,7 +38,6 @@ from turnfsm import load_flow
 from turnfsm.host import FalseInterruption
 from turnfsm.pipecat import AgentStateChanged
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategies, said
-from turnfsm.runtime.testing.pipecat.parts import RATE
 
 
 def agent_states(stage: Stage) -> list[str]:
@@ -84,33 +82,6 @@ def test_a_false_interruption_is_resumed() -> None:
     assert len(stage.requests) == 1
     assert others(stage) == [FalseInterruption()]
     assert "paused" in stage.states
-
-
-class Tape(FrameProcessor):
-    """Records the audio that the output has played."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.samples: list[int] = []
-
-    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
-        await super().process_frame(frame, direction)
-        if isinstance(frame, f.TTSAudioRawFrame):
-            self.samples += memoryview(frame.audio).cast("h")
-        await self.push_frame(frame, direction)
-
-
-def test_a_pause_fades_the_answer_out_and_in_and_loses_none_of_it() -> None:
-    """No sample is far from the one before it, as in a click."""
-    tape = Tape()
-    stage = Stage(counts, around=lambda parts: [*parts, tape])
-    stage.words += [""] * 10_000  # the sample of a word is its number: these can be heard
-    stage.play(coughs_at(4.5))
-    answer = tape.samples[: len(COUNT.split()) * RATE * 3 // 10]
-    steps = [abs(after - before) for before, after in pairwise(answer)]
-    assert stage.heard == COUNT
-    assert min(answer) == 0
-    assert max(steps) < 10_100 / (0.03 * RATE)
 
 
 @pytest.mark.parametrize("coughs_first", [False, True])
