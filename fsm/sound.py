@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import wave
-from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
 
-__all__ = ["Sound", "faded", "read_sound"]
+__all__ = ["Sound", "read_sound"]
 
 _BYTES = 2
 _PIECE = 0.02
@@ -37,21 +36,6 @@ class Sound:
         size = round(self.rate * _PIECE) * _BYTES
         for start in range(0, len(self.pcm), size):
             yield self.pcm[start : start + size]
-
-
-def faded(pcm: bytes, *, rises: bool, channels: int = 1) -> bytes:
-    """Fade audio in or out, over its whole length.
-
-    Args:
-        pcm: The samples, of 16 bit each.
-        rises: It begins with silence; otherwise it ends with it.
-        channels: How many samples belong to one moment.
-    """
-    samples = array("h", pcm)
-    last = max(len(samples) // channels - 1, 1)
-    gains = (at // channels / last for at in range(len(samples)))
-    scaled = (one * (gain if rises else 1 - gain) for one, gain in zip(samples, gains, strict=True))
-    return array("h", map(int, scaled)).tobytes()
 
 
 def read_sound(file: Path) -> Sound:

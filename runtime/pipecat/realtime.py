@@ -159,7 +159,7 @@ class RealtimeRequestGate(RequestGate):
         )
         if reply.over:
             return
-        told = reply.instructions if reply in self._instructed else None
+        sent = reply.instructions if reply in self._instructed else None
         self._instructed.add(reply)
         if self._known is None:  # the service reads the whole conversation, and answers
             self._behind.asked()
@@ -173,7 +173,7 @@ class RealtimeRequestGate(RequestGate):
         texts = {
             name: text
             for name, text in texts.items()
-            if is_news(text, tools) and text["content"] != told
+            if is_news(text, tools) and text["content"] != sent
         }
         runs = {name for name in new - texts.keys() if call_status(given[name])[0] == "started"}
         await self.push_frame(News([*texts.values()], names=new - runs, spoken=bool(spoken)))

@@ -136,6 +136,24 @@ async def test_a_pause_fades(virtual_time: Any, channels: int) -> None:
         assert abs(np.diff(heard[::channels])).max() < 2 * 10_000 / (FADE * RATE)
 
 
+async def test_an_output_that_closes_during_a_fade_leaves_no_task(virtual_time: Any) -> None:
+    class Slow(Queue):
+        async def capture_frame(self, frame: rtc.AudioFrame) -> None:
+            await super().capture_frame(frame)
+            await asyncio.sleep(1.0 if frame.duration == FADE else 0.0)
+
+    with room() as it:
+        it.queue = it.output._audio_source = Slow()
+        step = StepOutput(None, it.output)
+        await it.says(SAID)
+        await asyncio.sleep(0.5)
+        step.pause(heard=False)
+        await asyncio.sleep(0)
+        await it.output.aclose()
+        names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
+        assert not any("capture_frame" in name for name in names)
+
+
 @pytest.mark.parametrize("paused", [0.0, 0.04, 0.06, 0.5])
 async def test_an_interruption_ends_what_is_queued(virtual_time: Any, paused: float) -> None:
     """Nothing of it is heard with the next speech, and the history has what was heard."""

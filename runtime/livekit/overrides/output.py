@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections import deque
 from typing import Any
 
 import attrs
 from livekit import rtc
+from livekit.agents.utils import aio
 from livekit.agents.voice.io import AudioOutput
-
-from turnfsm.fsm.sound import faded
 
 __all__ = ["StepOutput"]
 
@@ -125,6 +125,12 @@ class _Source:
             await self._source.capture_frame(one)
             self._forget_played()
 
+    async def aclose(self) -> None:
+        """The output closes, perhaps during a fade."""
+        if self.ends is not None:
+            await aio.cancel_and_wait(self.ends)
+        await self._source.aclose()
+
     def clear_queue(self) -> None:
         """Clear the queue. What a pause has dropped counts as if it had not come yet, but for its
         beginning, which fades out."""
@@ -171,6 +177,7 @@ def _split(frame: rtc.AudioFrame, seconds: float) -> tuple[rtc.AudioFrame, rtc.A
 
 
 def _faded(frame: rtc.AudioFrame, *, rises: bool) -> rtc.AudioFrame:
-    rate, channels = frame.sample_rate, frame.num_channels
-    pcm = faded(bytes(frame.data), rises=rises, channels=channels)
-    return rtc.AudioFrame(pcm, rate, channels, frame.samples_per_channel)
+    rate, channels, count = frame.sample_rate, frame.num_channels, frame.samples_per_channel
+    gains = (at // channels / max(count - 1, 1) for at in range(count * channels))
+    pcm = (one * (gain if rises else 1 - gain) for one, gain in zip(frame.data, gains, strict=True))
+    return rtc.AudioFrame(array("h", map(int, pcm)).tobytes(), rate, channels, count)
