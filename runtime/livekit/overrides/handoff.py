@@ -226,13 +226,14 @@ class HandoffActivity(HearingActivity):
             return None
         assert isinstance(new_activity, HandoffActivity)
         new_activity.follow(self)
+        transcribes = self.has_stt  # a realtime model may be among what it passes on
         resources = await super()._detach_reusable_resources(new_activity)
         recognition = self._audio_recognition
         goes_on = resources is not None and resources.stt_pipeline is not None
         if goes_on and isinstance(recognition, GovernedRecognition):
             new_activity.segment = recognition.segment
-        elif self._conductor.utterance.due:  # LiveKit drops what the STT has not transcribed
-            new_activity.hear_again(self.untranscribed_audio)
+        elif transcribes and self._conductor.utterance.due:
+            new_activity.hear_again(self.untranscribed_audio)  # LiveKit drops it
         return resources
 
     async def _close_session(self) -> None:

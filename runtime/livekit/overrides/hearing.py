@@ -37,7 +37,7 @@ class HearingActivity(LeavingActivity):
     """An activity that reports the user's speech."""
 
     untranscribed_audio: deque[rtc.AudioFrame]
-    """What the STT has heard since the last final transcript, if a transcript is expected."""
+    """What an STT has heard, or would have, since the last final transcript, if one is expected."""
 
     segment: Segment | None = None
     """The segment of the STT stream that this activity will continue."""
@@ -89,7 +89,7 @@ class HearingActivity(LeavingActivity):
             super().push_audio(frame)  # the usual case; a frame comes every 10 to 50 ms
         else:
             self._push_over_preamble(frame)
-        if self.has_stt and self._stt_hears:
+        if self._stt_hears:  # asking `has_stt` for each frame would cost a tenth of our time
             self.untranscribed_audio.append(frame)
             while not self._conductor.utterance.due and len(self.untranscribed_audio) > _BEFORE:
                 self.untranscribed_audio.popleft()
