@@ -35,9 +35,9 @@ Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
 ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # there are actions
-SLOW_PATH = 4  # a host fact, or a scope: begun, ended, or of the trigger
-RESTARTS = 8  # some timers of the current state restart; also on the slow path
-KEEPS = 16  # a state was entered, and some of its timers go on; this is on the slow path, too
+RESTARTS = 4  # some timers of the current state restart
+KEEPS = 8  # a state was entered, and some of its timers go on
+SLOW_PATH = 16  # a host fact, or a scope: begun, ended, or of the trigger
 
 MOST_CONFIGURATIONS = 4096
 """How many configurations a program caches (about 2 MB) before it empties the cache."""
