@@ -3,7 +3,7 @@ without asking the flow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipecat.pipeline.llm_switcher import LLMSwitcher
@@ -29,12 +29,6 @@ __all__ = [
     "refuse_verdicts_of_the_model",
     "within",
 ]
-
-OFF = (
-    "settings=OpenAIRealtimeLLMService.Settings(session_properties=SessionProperties("
-    "audio=AudioConfiguration(input=AudioInput(turn_detection=False))))"
-)
-"""How an application turns the service's turn detection off."""
 
 
 def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
@@ -113,20 +107,31 @@ def hears_user(llm: LLMService[Any] | LLMSwitcher[Any]) -> bool:
     return False
 
 
-def _refuse_own_turns(llm: LLMService[Any], *, inside: bool) -> None:
+def _turn_detection_off() -> Mapping[type[LLMService[Any]], str]:
+    """The services that a governor takes, and how their turn detection is turned off."""
     # imported late: it takes time, and few pipelines have one
     from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
+    from pipecat.services.xai.realtime.llm import GrokRealtimeLLMService
 
-    if not isinstance(llm, OpenAIRealtimeLLMService):
+    in_input = "audio=AudioConfiguration(input=AudioInput(turn_detection=False))"
+    return {OpenAIRealtimeLLMService: in_input, GrokRealtimeLLMService: "turn_detection=None"}
+
+
+def _refuse_own_turns(llm: LLMService[Any], *, inside: bool) -> None:
+    services = _turn_detection_off()
+    off = next((off for kind, off in services.items() if isinstance(llm, kind)), None)
+    if off is None:
         raise HostError(
             f"{llm.name} hears the user itself and answers without asking the flow; of such "
-            "services a governor takes OpenAIRealtimeLLMService and AzureRealtimeLLMService, with "
-            "their turn detection off. Or use an LLM service with text, an STT and a TTS"
+            "services a governor takes OpenAIRealtimeLLMService, AzureRealtimeLLMService and "
+            "GrokRealtimeLLMService, with their turn detection off. Or use an LLM service with "
+            "text, an STT and a TTS"
         )
     if llm.service_metadata_frame().user_turn_strategies is not None:
         raise HostError(
             f"{llm.name} detects the turns of the user, and answers them without asking the flow; "
-            f"turn that off: {OFF}, and give the user aggregator a VAD"
+            f"turn that off: settings={type(llm).__name__}.Settings(session_properties="
+            f"SessionProperties({off})), and give the user aggregator a VAD"
         )
     if inside:
         raise HostError(

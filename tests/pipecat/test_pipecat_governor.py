@@ -35,6 +35,7 @@ from pipecat.services.openai.realtime.events import (
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
 from pipecat.services.settings import STTSettings
 from pipecat.services.stt_service import STTService
+from pipecat.services.xai.realtime.llm import GrokRealtimeLLMService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_start import BaseUserTurnStartStrategy
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, SpeechTimeoutUserTurnStopStrategy
@@ -211,6 +212,10 @@ OWN_TURNS = "hears the user itself and answers without asking the flow"
     ("make", "said"),
     [
         (lambda: OpenAIRealtimeLLMService(api_key="none"), r"turn_detection=False\)"),
+        (
+            lambda: GrokRealtimeLLMService(api_key="none"),
+            r"SessionProperties\(turn_detection=None\)",
+        ),
         (lambda: OpenAILiveLLMService(api_key="none"), OWN_TURNS),
         (lambda: _gemini(False), OWN_TURNS),
         (lambda: _gemini(True), OWN_TURNS),
@@ -219,7 +224,7 @@ OWN_TURNS = "hears the user itself and answers without asking the flow"
             "is in an LLMSwitcher",
         ),
     ],
-    ids=["openai", "openai live", "gemini", "gemini, no vad", "switcher"],
+    ids=["openai", "grok", "openai live", "gemini", "gemini, no vad", "switcher"],
 )
 def test_a_service_that_hears_the_user_itself_is_refused(
     make: Callable[[], FrameProcessor], said: str

@@ -30,6 +30,7 @@ from pipecat_stage import (
 from turnfsm import HostError, parse_flow
 from turnfsm.fsm import Flow
 from turnfsm.runtime.testing.pipecat import Messages, Model, Says, ScriptedVAD, Tool
+from turnfsm.runtime.testing.pipecat.realtime import grok
 
 HELLO = "Hello there."
 
@@ -48,9 +49,8 @@ class Realtime(Stage):
 
     def __init__(self, model: Model, *args: Any, speaks: bool = False, **options: Any) -> None:
         vad = ScriptedVAD(stop_secs=0.2)
-        super().__init__(
-            partial(greets, model), *args, realtime=True, speaks=speaks, vad=vad, **options
-        )
+        options = {"realtime": True, **options}
+        super().__init__(partial(greets, model), *args, speaks=speaks, vad=vad, **options)
 
     def talks(self, *happens: Any, seconds: float = 20.0) -> "Realtime":
         """Play it, with what the user and the application do after the greeting."""
@@ -165,6 +165,39 @@ class TestConversations:
         assert stage.said == f"{PRICE} {LATE}"
 
 
+class TestGrok:
+    """Its protocol is that of OpenAI, but it announces a response, and each item of it, twice."""
+
+    def test_a_cough_pauses_the_answer(self) -> None:
+        stage = Realtime(counts, realtime=grok).talks((3.0, "please count"), (6.0, COUGH))
+        assert stage.said == COUNT
+        assert stage.on_server == ["user: please count", f"assistant: {COUNT}"]
+
+    def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered(self) -> None:
+        stage = Realtime(counts, realtime=grok).talks(
+            (3.0, "please count"), (6.1, "hello there", 1.5)
+        )
+        assert stage.said == "One two three four You said hello there."
+        assert stage.on_server[2:] == ["user: hello there", "assistant: You said hello there."]
+        assert stage.in_context[2:] == stage.on_server[2:]
+
+    def test_a_tool_runs_on_under_a_turn_and_its_result_is_delivered_once(self) -> None:
+        stage = Realtime(orders, look_up(3.0), realtime=grok).talks(
+            (3.0, QUESTION), (6.0, "and what did it cost")
+        )
+        assert (stage.said, stage.effects) == (f"{PRICE} {LATE}", ["look_up"])
+        assert sum(RESULT in line for line in stage.on_server) == 1
+
+    def test_a_failed_response_is_reported_and_the_next_turn_is_answered(self) -> None:
+        def fails(messages: Messages) -> Says:
+            last = messages[-1]["content"]
+            return Says(fails=True) if last == "please fail" else counts(messages)
+
+        stage = Realtime(fails, realtime=grok).talks((3.0, "please fail"), (8.0, "hello there"))
+        assert stage.said == "You said hello there."
+        assert stage.user_turns == {"dropped": 1, "replied": 1}
+
+
 def test_an_interruption_of_the_application_ends_the_response() -> None:
     stage = Realtime(counts).talks(
         (3.0, "please count"), (6.5, f.InterruptionWorkerFrame()), (10.0, "hello there")
@@ -265,6 +298,14 @@ def test_a_flow_that_a_realtime_service_cannot_carry_out_is_refused(
     with pytest.raises(HostError) as refused:
         stage.talks((3.0, "please count"))
     assert said in str(refused.value)
+
+
+def test_a_realtime_service_can_be_observed() -> None:
+    stage = Realtime(counts, observe=True).talks((3.0, "please count"), (6.0, COUGH))
+    assert stage.said == "One two three You said (noise)."
+    assert stage.governor is not None
+    (note,) = stage.governor.turn.journal.notes("otherwise")
+    assert "interrupted at 6.1 s by a noise" in str(note.data["did"])
 
 
 def test_a_pipeline_without_an_stt_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""A scripted server with the protocol of OpenAI Realtime, for Pipecat's own realtime service."""
+"""A scripted server with the protocol of OpenAI Realtime, for Pipecat's own realtime services."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from pipecat.services.llm_service import LLMService
 from pipecat.services.openai.realtime.events import (
     AudioConfiguration,
     AudioInput,
@@ -22,13 +23,35 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 
 from .parts import LEVEL, WORD, Messages, Model
 
-__all__ = ["RATE_OF_SERVER", "RealtimeServer"]
+__all__ = ["RATE_OF_SERVER", "MakeService", "RealtimeServer", "grok", "openai"]
+
+MakeService = Callable[[str, bool], LLMService[Any]]
+"""Makes a service that connects to a URL, and whose server may give transcripts."""
 
 RATE_OF_SERVER = 24_000
 SAMPLED = RATE_OF_SERVER // 100  # the user's audio is looked at every 10 ms
 LEAST = 0.1  # seconds of audio that can be committed
 CANCELS = 0.05  # seconds until a response that was cancelled stops
 TRANSCRIBES = 0.6  # seconds from a commit to the transcript
+
+
+def openai(url: str, transcribes: bool) -> OpenAIRealtimeLLMService:
+    """The service for OpenAI Realtime, with its turn detection off."""
+    transcription = InputAudioTranscription() if transcribes else None
+    hears = AudioInput(turn_detection=False, transcription=transcription)
+    properties = SessionProperties(audio=AudioConfiguration(input=hears))
+    settings = OpenAIRealtimeLLMService.Settings(session_properties=properties)
+    return OpenAIRealtimeLLMService(api_key="none", base_url=url, settings=settings)
+
+
+def grok(url: str, transcribes: bool) -> LLMService[Any]:
+    """The service for xAI's Grok, with its turn detection off."""
+    from pipecat.services.xai.realtime import events
+    from pipecat.services.xai.realtime.llm import GrokRealtimeLLMService
+
+    properties = events.SessionProperties(turn_detection=None)
+    settings = GrokRealtimeLLMService.Settings(session_properties=properties)
+    return GrokRealtimeLLMService(api_key="none", base_url=url, settings=settings)
 
 
 class RealtimeServer:
@@ -41,6 +64,7 @@ class RealtimeServer:
         asked: Called with the conversation at each response.
         words: Each word of its audio is added here, as by a `Voice`.
         utterances: What the user has said so far; a noise is empty.
+        make: Makes the service that connects to it.
 
     Attributes:
         conversation: What it keeps, as messages. An interrupted answer ends where it was truncated.
@@ -57,9 +81,10 @@ class RealtimeServer:
         asked: Callable[[Messages], None],
         words: list[str],
         utterances: Sequence[str],
+        make: MakeService = openai,
     ) -> None:
         self._answer, self._asked = answer, asked
-        self._words, self._utterances = words, utterances
+        self._words, self._utterances, self._make = words, utterances, make
         self.conversation: Messages = []
         self.events: list[str] = []
         self.transcribes = False
@@ -79,21 +104,16 @@ class RealtimeServer:
         self._server.close()
         await self._server.wait_closed()
 
-    def service(self) -> OpenAIRealtimeLLMService:
+    def service(self) -> LLMService[Any]:
         """A service that connects to it."""
         port = next(iter(self._server.sockets)).getsockname()[1]
-        transcription = InputAudioTranscription() if self.transcribes else None
-        hears = AudioInput(turn_detection=False, transcription=transcription)
-        properties = SessionProperties(audio=AudioConfiguration(input=hears))
-        return OpenAIRealtimeLLMService(
-            api_key="none",
-            base_url=f"ws://127.0.0.1:{port}",
-            settings=OpenAIRealtimeLLMService.Settings(session_properties=properties),
-        )
+        return self._make(f"ws://127.0.0.1:{port}", self.transcribes)
 
     async def _serve(self, socket: ServerConnection) -> None:
         self._socket = socket
         await self._send("session.created", session={})
+        conversation = {"id": "conversation", "object": "realtime.conversation"}
+        await self._send("conversation.created", conversation=conversation)
         async for text in socket:
             event = json.loads(text)
             if event["type"] != "input_audio_buffer.append":
@@ -179,7 +199,7 @@ class RealtimeServer:
         messages = [dict(message) for message in self.conversation]
         self._asked(messages)
         says, status = self._answer(messages), "completed"
-        response = {"id": self._id("response")}
+        response = {"id": self._id("response"), "object": "realtime.response", "output": []}
         await self._send("response.created", response={**response, "status": "in_progress"})
         try:
             await asyncio.sleep(says.after)
@@ -218,7 +238,7 @@ class RealtimeServer:
         item = {"id": f"item_{id}", "type": "function_call", "name": name, **call}
         await self._send("conversation.item.added", item=item)
         place = {"response_id": response, "item_id": item["id"], "output_index": 0}
-        await self._send("response.function_call_arguments.done", **place, **call)
+        await self._send("response.function_call_arguments.done", name=name, **place, **call)
 
     async def _cancel(self) -> None:
         response = self._response

@@ -41,7 +41,7 @@ from turnfsm.runtime.testing.heard import Heard, TimelineEntry
 
 from .outcome import Outcome, Request, ToolRun
 from .parts import RATE, Loudspeaker, Messages, Microphone, Model, ScriptedModel, Voice
-from .realtime import RATE_OF_SERVER, RealtimeServer
+from .realtime import RATE_OF_SERVER, MakeService, RealtimeServer, openai
 
 __all__ = ["Script", "Stage", "Tool", "own_strategies"]
 
@@ -106,7 +106,7 @@ class Stage:
         around: Puts more processors around those of the pipeline.
         other_params: The transport is built without the governor's parameters.
         realtime: The model is that of a `RealtimeServer`, behind Pipecat's service for OpenAI
-            Realtime, with its turn detection off. It needs a VAD.
+            Realtime, or the service that this makes, with its turn detection off. It needs a VAD.
         speaks: There is a TTS.
         options: The arguments of the governor.
     """
@@ -130,7 +130,7 @@ class Stage:
         filter: BaseAudioFilter | None = None,
         around: Callable[[list[FrameProcessor]], list[FrameProcessor]] = list,
         other_params: bool = False,
-        realtime: bool = False,
+        realtime: bool | MakeService = False,
         speaks: bool = True,
         **options: Any,
     ) -> None:
@@ -147,7 +147,7 @@ class Stage:
         self.began = 0.0
         self._strategies, self._user, self._vad = strategies, user, vad
         self._filter, self._other_params, self._around = filter, other_params, around
-        self.microphone = Microphone(vad, always=realtime)
+        self.microphone = Microphone(vad, always=bool(realtime))
         self.model: LLMService[Any] = ScriptedModel(model, self._ask, **(llm or {}))
         self._rate = RATE_OF_SERVER if realtime else RATE
         self.tts = Voice(
@@ -156,7 +156,8 @@ class Stage:
         self.server: RealtimeServer | None = None
         if realtime:
             uttered = self.microphone.utterances
-            self.server = RealtimeServer(model, self._ask, self.words, uttered)
+            make = openai if realtime is True else realtime
+            self.server = RealtimeServer(model, self._ask, self.words, uttered, make)
         self._speaks = speaks
         with VirtualClock().patched():  # real time until the conversation begins does not count
             self.governor = governor(on_report=self.reports.append, **options) if governor else None
