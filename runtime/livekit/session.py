@@ -65,7 +65,7 @@ from .remote import RemoteTriggers
 from .reports import Reports
 from .restoring import take_up
 from .seconds import Seconds
-from .tuning import Tuner
+from .tuning import Tuner, set_pace
 
 __all__ = ["TurnSession"]
 
@@ -181,6 +181,8 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         super().__init__(**options)
         interruption = cast(MutableMapping[str, Any], self.options.interruption)
         let_flow_hear(self._flow, options, interruption)
+        set_pace(self, self._flow.pace)
+        self.follow_microphone()
         self.inline_tasks = WeakKeyDictionary()
         self.vad_given = is_given(options.get("vad", NOT_GIVEN))
         self._resumes_after = self.options.interruption["false_interruption_timeout"]

@@ -6,11 +6,13 @@ from collections.abc import MutableMapping
 from typing import Any, cast
 
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.pace import Pace, times
 from turnfsm.runtime.livekit.stock import AgentSession
 
-__all__ = ["Tuner"]
+__all__ = ["Tuner", "set_pace"]
 
 _INTERRUPTION = ("min_duration", "min_words")
+_DELAYS = ("min_delay", "max_delay")
 _SPECULATION = {
     "preemptive_generation": "enabled",
     "preemptive_tts": "preemptive_tts",
@@ -18,6 +20,18 @@ _SPECULATION = {
     "max_speech_duration": "max_speech_duration",
 }
 """From tuning keys to the options of preemptive generation that they replace."""
+
+
+def set_pace(session: AgentSession[Any], pace: Pace) -> None:
+    """Scale the session's delays of endpointing, except those that the application has given. An
+    agent's own delays stay."""
+    if pace == "normal":
+        return
+    options = session.options
+    given, delays = options.endpointing_overrides, cast(dict[str, Any], options.endpointing)
+    paced = {name: times(pace, delays[name]) for name in _DELAYS if name not in given}
+    options.endpointing_overrides = cast(Any, {**given, **paced})
+    delays.update(paced)
 
 
 class Tuner:

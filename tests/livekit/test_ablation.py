@@ -20,7 +20,6 @@ import test_interim_words
 import test_kept_words
 import test_needed
 import test_not_heard
-import test_pace_of_a_session
 import test_realtime
 import test_repeated_calls
 import test_slow_model
@@ -78,11 +77,6 @@ TESTS: dict[str, Callable[[], object]] = {
     "GovernedActivity._scheduling_paused": partial(
         test_turns.test_a_turn_whose_agent_goes_while_its_hook_runs_is_answered_by_the_next,
         stops=False,
-    ),
-    "GovernedActivity.endpointing_opts": partial(
-        test_pace_of_a_session.test_the_turn_ends_in_proportion_to_livekits_delay,
-        pace="calm",
-        later=0.25,
     ),
     "GovernedActivity.preemptive_generation_opts": (
         test_needed.test_a_state_whose_tuning_forbids_speculation_asks_the_model_when_the_turn_is_committed
@@ -230,7 +224,6 @@ EVENTS: dict[str, Callable[[], object]] = {
 UNSHOWN = {
     "GovernedExecutor._enqueue_reply": "LiveKit would ask for a second reply to a late result",
     "GovernedSession._tool_items_added": "the ledger closes a call whose result is committed",
-    "GovernedSession._on_audio_enabled_changed": "a result waits while a button is held",
     "RealtimeActivity._schedule_speech": "a model's own answer is known before it gets the floor",
     "GovernedHandle.interrupt": "a tool may interrupt its own turn although its policy holds it",
 }

@@ -90,9 +90,9 @@ CHANGES = [
     ),
     (
         AgentActivity,
-        "endpointing_opts",
+        "preemptive_generation_opts",
         None,
-        "the property AgentActivity.endpointing_opts is missing",
+        "the property AgentActivity.preemptive_generation_opts is missing",
     ),
     (
         SpeechHandle,

@@ -11,12 +11,10 @@ from functools import partial
 from typing import Any, cast
 
 from livekit.agents import Agent, AgentTask
-from livekit.agents.utils import is_given
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
-from livekit.agents.voice.turn import EndpointingOptions, PreemptiveGenerationOptions
+from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
-from turnfsm.fsm.pace import times
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Phase
 
@@ -104,17 +102,6 @@ class GovernedActivity(RequestingActivity):
         options = super().preemptive_generation_opts
         tuned = cast(Any, self.session).tuner.speculation
         return cast(PreemptiveGenerationOptions, {**options, **tuned})
-
-    @property
-    def endpointing_opts(self) -> EndpointingOptions:
-        """LiveKit's delays scaled by the pace of the flow, except those set by the application."""
-        given, agent = self.session.options.endpointing_overrides, self.agent
-        pace, options = self._conductor.turn.flow.pace, super().endpointing_opts
-        if "min_delay" not in given and not is_given(agent.min_endpointing_delay):
-            options["min_delay"] = times(pace, options["min_delay"])
-        if "max_delay" not in given and not is_given(agent.max_endpointing_delay):
-            options["max_delay"] = times(pace, options["max_delay"])
-        return options
 
     # -- barge-in: LiveKit's gates come first (echo warm-up, min_words, server-side turn
     # detection); if they pass, LiveKit asks whether the output can pause

@@ -198,10 +198,17 @@ class GovernedSession(ClosingSession[Userdata_T]):
             activity.audio_left()
         return committed
 
-    def _on_audio_enabled_changed(self, enabled: bool) -> None:
-        super()._on_audio_enabled_changed(enabled)
-        if not self.tuner.muted:  # otherwise the flow did it
-            self._conductor.microphone_turned(on=enabled)
+    def follow_microphone(self) -> None:
+        """Report when the user's audio is turned on or off."""
+        turn = self.input.set_audio_enabled
+
+        def set_audio_enabled(enable: bool) -> None:
+            before = self.input.audio_enabled
+            turn(enable)
+            if enable != before and not self.tuner.muted:  # otherwise the flow did it
+                self._conductor.microphone_turned(on=enable)
+
+        self.input.set_audio_enabled = set_audio_enabled  # type: ignore[method-assign]
 
     def report(self, report: Report) -> None:
         """Notify the application."""

@@ -199,7 +199,8 @@ class RealtimeServer:
         messages = [dict(message) for message in self.conversation]
         self._asked(messages)
         says, status = self._answer(messages), "completed"
-        response = {"id": self._id("response"), "object": "realtime.response", "output": []}
+        response: dict[str, Any] = {"id": self._id("response"), "object": "realtime.response"}
+        response["output"] = []
         await self._send("response.created", response={**response, "status": "in_progress"})
         try:
             await asyncio.sleep(says.after)
