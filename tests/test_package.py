@@ -105,6 +105,27 @@ def test_the_core_imports_without_livekit(module: str) -> None:
     assert not _modules(f"import {module}") & {"livekit", "numpy", "pydantic", "typer", "rich"}
 
 
+@pytest.mark.parametrize(
+    ("imported", "extra"),
+    [
+        ("import turnfsm.livekit", "livekit"),
+        ("from turnfsm.testing import Stage", "livekit"),
+        ("import turnfsm.pipecat", "pipecat"),
+        ("import turnfsm.testing.pipecat", "pipecat"),
+    ],
+)
+def test_a_module_without_its_extra_says_how_to_install_it(imported: str, extra: str) -> None:
+    code = f"""
+import sys
+sys.modules["livekit.agents"] = sys.modules["pipecat.frames"] = None
+try:
+    {imported}
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert f"pip install 'turnfsm[{extra}]'" in _python("-c", code)
+
+
 def test_help_imports_little() -> None:
     """`turnfsm --help` stays quick: it loads Typer and nothing that a command needs."""
     code = (
@@ -135,14 +156,3 @@ def _python(*arguments: str, cwd: Path = ROOT) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_turnfsm_livekit_without_livekit_says_what_to_install() -> None:
-    """Importing it is all that a reader of an example does first."""
-    code = (
-        "import sys; sys.modules['livekit'] = None\n"
-        "try: import turnfsm.livekit\n"
-        "except ModuleNotFoundError as error: print(error)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'turnfsm[livekit]'" in run.stdout

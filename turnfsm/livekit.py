@@ -10,13 +10,12 @@ Example::
     await session.start(agent)
 """
 
+from turnfsm.runtime.extras import not_installed
+
 try:
     import livekit.agents  # noqa: F401
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"turnfsm.livekit needs livekit-agents ({error}): pip install 'turnfsm[livekit]'",
-        name=error.name,
-    ) from error
+    raise not_installed("turnfsm.livekit", "livekit-agents", "livekit", error) from error
 
 from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.custom import host_fact, turn_action

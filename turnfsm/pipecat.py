@@ -10,6 +10,13 @@ Example::
     # give it the parameters of the transport and of the user aggregator, and the processors
 """
 
+from turnfsm.runtime.extras import not_installed
+
+try:
+    import pipecat.frames.frames  # noqa: F401
+except ModuleNotFoundError as error:
+    raise not_installed("turnfsm.pipecat", "pipecat-ai", "pipecat", error) from error
+
 from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade

@@ -9,11 +9,9 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm.diagram.lanes import read_lanes
+from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import (
-    Journal,
-    replay,
-)
+from turnfsm.fsm.journal import Journal, replay
 from turnfsm.fsm.load.loader import load_flow
 from turnfsm.fsm.metrics.figures import measure
 from turnfsm.fsm.metrics.measuring import SILENCE
@@ -159,8 +157,8 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
     if flow is not None and journal.header.snapshot is None:
         timers = {name: s for name, s in journal.header.timers.items() if name in flow.timers}
         findings += broken_in(journal, flow, timers)
-        divergence = replay(journal, flow)
-        broken = () if divergence is None else (str(divergence),)
+        divergence = _divergence(journal, flow)
+        broken = () if divergence is None else (divergence,)
     gaps = tuple(Gap(one.start, one.end, one.cause) for one in figures.silences)
     lanes = read_lanes(journal)
     spans = {
@@ -170,6 +168,15 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
     findings.sort(key=lambda finding: finding.at)
     [ticks] = figures.ticks
     return Audit("journal", tuple(findings), broken, gaps, ticks, spans, lanes.end)
+
+
+def _divergence(journal: Journal, flow: Flow) -> str | None:
+    """The first entry that the flow decides differently, in a sentence."""
+    try:
+        divergence = replay(journal, flow)
+    except TurnfsmError as error:  # the flow was edited: it lacks a name of the journal
+        return str(error)
+    return None if divergence is None else str(divergence)
 
 
 def _gaps(facts: Facts, findings: Iterable[AuditFinding]) -> Iterator[Gap]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 import attrs
 
@@ -63,14 +64,15 @@ def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
 def broken_in(
     journal: Journal, flow: Flow, timers: Mapping[str, float]
 ) -> tuple[AuditFinding, ...]:
-    """The properties that a journal breaks, each once, with the line of the flow that broke it.
+    """The properties that a journal breaks, each once, with the line of the flow that broke it. If
+    the flow was edited, only the entries before the first one that it cannot have made.
 
     `timers` are the session's seconds, which override those of the flow.
     """
     judge = Judge(flow, {**flow.timers, **timers})
     findings = {
         AuditFinding(broken.at, "", broken.property, _said(broken), _made(flow, entry, broken))
-        for entry in journal.entries
+        for entry in takewhile(judge.has, journal.entries)
         for broken in judge.entry(entry)
     }
     return tuple(sorted(findings, key=lambda finding: (finding.at, finding.what)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import JournalError, parse_journal
-from turnfsm.fsm.load.loader import load_flow, shipped_flows
+from turnfsm.fsm.journal.recorded_flow import recorded_flow
 
 from .audit import Audit, Source, audit_journal, audit_recording
 from .eva import EVA_FILES, is_eva_record, recording_of_eva
@@ -28,26 +28,27 @@ _FORMATS: tuple[tuple[Source, Callable[[object], bool], Callable[[list[Any]], Re
 """For each format: its name, a test for its JSON objects, and the function that converts them."""
 
 
-def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
+def audit_file(path: str | Path, *flows: Flow) -> Audit:
     """Audit the session in a file.
 
     Args:
         path: A recording of `EventRecorder`, a session report of LiveKit, spans, a journal, a
             simulation of tau-voice, or the folder of a record of EVA.
-        flow: The flow of a journal, by default the shipped flow that the journal names; or the
-            flow that would have governed a recording, by default `turn`.
+        flows: A journal is judged by the flow that it names: one of these, or a shipped one. A
+            recording is judged by the first of these, by default `turn`.
 
     Returns:
         What was found.
 
     Raises:
-        JournalError: The file is none of these.
+        JournalError: The file is none of these, or a journal of another flow.
 
     Example:
         >>> from turnfsm.audit import audit_file
         >>> audit_file("journal.jsonl").ok, audit_file("events.jsonl").ok
         (True, True)
     """
+    flow = flows[0] if flows else None
     if Path(path).is_dir():
         record = _record_in(Path(path))
         if record is None:
@@ -61,9 +62,7 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         return audit_recording(parse_recording(data, path), flow=flow)
     if "journal" in first:
         journal = parse_journal(data, str(path))
-        if flow is None and journal.header.flow in shipped_flows():
-            flow = load_flow(journal.header.flow)
-        return audit_journal(journal, flow)
+        return audit_journal(journal, recorded_flow(journal.header.flow, flows, path))
     try:
         objects = _objects(data)
         for of, fits, recording in _FORMATS:

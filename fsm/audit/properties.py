@@ -118,6 +118,14 @@ class Judge:
         self.entered = 0.0
         self.restarted: dict[str, float] = {}  # when a timer restarted in the current state
 
+    def has(self, entry: Entry) -> bool:
+        """The flow has the state of an entry, its trigger, and the transition that it has taken."""
+        verdict, rows = entry.verdict, self.program.rows.get(entry.verdict.state)
+        if rows is None or entry.trigger not in self.program.known:
+            return False
+        taken = (row[5].row for row in rows.get(entry.trigger, ()))
+        return not isinstance(verdict, Taken) or verdict.row in taken
+
     def entry(self, entry: Entry) -> Iterator[Broken]:
         """The broken properties of one entry, and the configuration after it."""
         verdict, arrives, before = entry.verdict, self._arrives(entry), self.node

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from turnfsm.fsm import Flow, load_flow, shipped_flows
+from turnfsm.fsm.journal.recorded_flow import recorded_flow
 
 __all__ = [
     "GOVERNED",
@@ -18,6 +19,7 @@ __all__ = [
     "Output",
     "Width",
     "flow_of",
+    "flows_of",
 ]
 
 HostName = Literal["livekit", "pipecat"]
@@ -31,7 +33,7 @@ FlowName = Annotated[
 JournalFile = Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")]
 FlowOfJournal = Annotated[
     str | None,
-    typer.Option("--flow", help="The flow of the journal. Default: the flow that it names."),
+    typer.Option("--flow", help="Your flow. Default: the shipped one that it names."),
 ]
 Output = Annotated[
     Path | None,
@@ -40,8 +42,17 @@ Output = Annotated[
 Width = Annotated[int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")]
 
 
-def flow_of(named: str | None, recorded_name: str) -> Flow | None:
-    """The named flow; else the journal's, if it is a shipped one."""
-    if named is not None:
-        return load_flow(named)
-    return load_flow(recorded_name) if recorded_name in shipped_flows() else None
+def flow_of(named: str | None, name: str, journal: Path) -> Flow | None:
+    """The flow that a journal names: the given one or a shipped one; None if there is neither.
+
+    Raises:
+        JournalError: The journal is of another flow than the given one.
+    """
+    if named is None and name not in shipped_flows():
+        return None
+    return recorded_flow(name, flows_of(named), journal)
+
+
+def flows_of(*named: str | None) -> list[Flow]:
+    """The flows that the user has given."""
+    return [load_flow(name) for name in named if name is not None]

@@ -41,8 +41,11 @@ def audit(
         typer.Option(help="Format of the findings. Default: html for FILE.html, else text."),
     ] = None,
     flow: Annotated[
-        str | None,
-        typer.Option(help="The flow. Default: the one that a journal names; turn for recordings."),
+        list[str] | None,
+        typer.Option(
+            help="Your flow; can be given several times. A journal is judged by the one that it "
+            "names, or that shipped flow; a recording by the first. Default: turn."
+        ),
     ] = None,
     fail_on: Annotated[
         list[str] | None,
@@ -62,11 +65,11 @@ def audit(
         page = output is not None and output.suffix in (".html", ".htm")
         format = "html" if page else "text"
     gate = Gate.of(fail_on or ())
-    governed = None if flow is None else load_flow(flow)
+    flows = [load_flow(name) for name in flow or ()]
     sessions = [
         one for file in files for one in ([file] if is_record(file) else in_folders([file]))
     ]
-    found = [(file, audit_file(file, governed)) for file in begun(sessions)]
+    found = [(file, audit_file(file, *flows)) for file in begun(sessions)]
     named = [(str(file), judged) for file, judged in found]
     match format:
         case "json":

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -69,14 +69,16 @@ def check(
     if record is not None and loaded and proved:
         proofs = record_of((load_flow(name), r) for name, r in zip(flows, reports, strict=True))
         write_file(record, proofs.encode())
-    refused = [*_refused(flows, host)] if host is not None and loaded else []
+    refused = [] if host is None or not loaded else _run_by(host, flows, format == "text")
     for why in refused:
         print(f"error: {why}", file=sys.stderr)
     raise typer.Exit(2 if not loaded else bool(refused) or not proved)
 
 
-def _refused(flows: Iterable[str], host: HostName) -> Iterator[str]:
-    """Why the flows cannot run in a session of a framework, as the session itself would say it."""
+def _run_by(host: HostName, flows: Iterable[str], prints: bool) -> list[str]:
+    """Why flows cannot run in a session of a framework, as the session itself would say it. Those
+    that can are printed."""
+    refused = []
     for name in flows:
         flow = load_flow(name)
         try:
@@ -84,7 +86,11 @@ def _refused(flows: Iterable[str], host: HostName) -> Iterator[str]:
             if host == "pipecat":
                 check_pipecat(flow)
         except HostError as error:
-            yield str(error)
+            refused.append(str(error))
+        else:
+            if prints:
+                print(f"{name}: {GOVERNED[host]} can run it")
+    return refused
 
 
 def _write(report: Report, folder: Path) -> None:

@@ -31,6 +31,6 @@ def timeline(
     png = output.suffix == ".png"
     recorded = read_journal(journal)
     colors: Theme = "light" if png and theme == "auto" else theme
-    run = flow_of(flow, recorded.header.flow)
+    run = flow_of(flow, recorded.header.flow, journal)
     svg = draw(recorded, run, start=start, end=end, theme=colors)
     write_file(output, to_png(svg, width) if png else svg.encode())

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from turnfsm.fsm import Flow, TurnfsmError, shipped_flows
+from turnfsm.fsm import TurnfsmError, shipped_flows
 from turnfsm.fsm.journal import read_journal
+from turnfsm.fsm.journal.recorded_flow import recorded_flow
 from turnfsm.runtime.cli._files import write_file
-from turnfsm.runtime.cli._options import FlowOfJournal, flow_of
+from turnfsm.runtime.cli._options import FlowOfJournal, flows_of
 from turnfsm.runtime.view.follow import Folder
 from turnfsm.runtime.view.journal_page import journal_page
 from turnfsm.runtime.view.live import LiveView
@@ -95,7 +96,7 @@ def view(
         _serve(source, flow, served)
         return
     journal = read_journal(source)
-    governed = _flow(flow, journal.header.flow, source)
+    governed = recorded_flow(journal.header.flow, flows_of(flow), source)
     sound = None if audio is None else read_sound(audio)
     page = journal_page(journal, governed, sound, offset, f"{source.name}: {governed.name}")
     out = output or source.with_suffix(".html")
@@ -109,7 +110,8 @@ def _serve(source: Path, flow: str | None, at: Address) -> None:
     if not source.exists():
         raise TurnfsmError(f"{source}: no such file or folder; name a journal or a folder of them")
     viewer = LiveView(*at)
-    folder = Folder(source, viewer.hub, lambda name: _flow(flow, name, source))
+    given = flows_of(flow)
+    folder = Folder(source, viewer.hub, lambda name: recorded_flow(name, given, source))
 
     def look() -> None:
         for trouble in viewer.in_server(folder.look):
@@ -144,12 +146,3 @@ def _show_flow(name: str, output: Path | None, at: Address) -> None:
         write_file(output, flow_page(name).encode())
         return
     _until_interrupted(FlowStudio(name, *at), f"{name} as you save it")
-
-
-def _flow(named: str | None, name: str, journal: Path) -> Flow:
-    if (flow := flow_of(named, name)) is None:
-        raise TurnfsmError(
-            f"{journal}: of the flow {name!r}, which is none of the shipped ones; "
-            "name its file: --flow FILE.yaml"
-        )
-    return flow

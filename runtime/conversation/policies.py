@@ -228,7 +228,10 @@ def _at(
 def _mark(tool: Tool, mark: str, value: object) -> Tool:
     # A tool that is a method is rebuilt for each agent, from the wrapped function.
     for marked in (tool, getattr(tool, "__wrapped__", tool)):
-        setattr(marked, mark, value)
+        try:
+            setattr(marked, mark, value)
+        except AttributeError:
+            raise TurnfsmError(f"{tool!r} is no tool; decorate the tool's function") from None
     return tool
 
 

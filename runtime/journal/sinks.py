@@ -28,9 +28,9 @@ class JsonlSink:
     ``journal.jsonl``, ``journal-2.jsonl``.
 
     Args:
-        target: The path of a new file; a folder (``"calls/"``), which is made if needed, and gets a
-            new file that is named after the time; or an open text file, which is not closed at the
-            end.
+        target: The path of a new file; a folder (``"calls/"``, or any path without a suffix), which
+            is made if needed, and gets a new file that is named after the time; or an open text
+            file, which is not closed at the end.
         redact: ``leave_out``, ``hash``, or None to keep what was said.
         private: The keys of an entry's or note's data that have text of the conversation.
 
@@ -164,16 +164,17 @@ def _plain(value: Any) -> str:
 def path_of(target: str | Path) -> Path:
     """The path of the file: the target, or a new name in it if it is a folder.
 
-    A text that ends with a slash is a folder, which is made if it does not exist. A `JournalError`
-    says why it cannot be made.
+    A path without a suffix, or one that ends with a slash, is a folder, unless a file has this
+    name. It is made if it does not exist. A `JournalError` says why it cannot be made.
     """
     path = Path(target)
-    if not (str(target).endswith(("/", os.sep)) or path.is_dir()):
+    named = str(target).endswith(("/", os.sep))
+    if not (named or path.is_dir()) and (path.suffix or os.path.lexists(path)):
         return path
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
-        raise _cannot(path, exc) from None
+        raise JournalError(f"{path}: {_reason(exc)}; name another folder") from None
     return path / f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{secrets.token_hex(3)}.jsonl"
 
 
@@ -191,10 +192,13 @@ def new_file(path: Path) -> IO[str]:
 def _exists(path: Path) -> JournalError:
     return JournalError(
         f"{path} exists, and is not overwritten; name a new file for each session, or a folder: "
-        f"'{path.stem}s/'"
+        "'calls/'"
     )
 
 
 def _cannot(path: Path, exc: OSError) -> JournalError:
-    why = (exc.strerror or str(exc)).lower()
-    return JournalError(f"{path}: {why}; name a file that can be written")
+    return JournalError(f"{path}: {_reason(exc)}; name a file that can be written")
+
+
+def _reason(exc: OSError) -> str:
+    return (exc.strerror or str(exc)).lower()

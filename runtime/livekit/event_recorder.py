@@ -13,6 +13,7 @@ from typing import IO, Any
 from livekit import rtc
 from livekit.agents.version import __version__ as LIVEKIT
 
+from turnfsm.fsm import TurnfsmError
 from turnfsm.runtime.event_file import EventFile, hashed_arguments, hashed_transcript, hashed_words
 from turnfsm.runtime.livekit.stock import AgentSession
 
@@ -219,6 +220,7 @@ class EventRecorder(SessionEvents):
 
     Raises:
         JournalError: The file exists or cannot be created.
+        TurnfsmError: The first argument is no session.
 
     Example:
         >>> import io
@@ -229,6 +231,8 @@ class EventRecorder(SessionEvents):
     """
 
     def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
+        if not isinstance(session, AgentSession):
+            raise TurnfsmError(f"{session!r} is no session; EventRecorder(session, 'recordings/')")
         if session.agent_state != "initializing":
             logger.warning(
                 "the session has started, so its first events are not recorded; make the "

@@ -34,6 +34,10 @@ def load_named(name: str, folder: Path, where: str) -> Any:
         raise TurnfsmError(f"{where} {name!r}: {error}") from None
     except Exception as error:  # whatever the user's own module raises
         why = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and error.name == home.partition(".")[0]:
+            why += (
+                f"; write its file, relative to {folder}, such as '../{error.name}.py:{attribute}'"
+            )
         raise TurnfsmError(f"{where} {name!r}: cannot import {home}: {why}") from error
     if not hasattr(module, attribute):
         known = [n for n in vars(module) if not n.startswith("_")]

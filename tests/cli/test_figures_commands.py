@@ -131,6 +131,16 @@ def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) 
     assert "give --at a time before" in capsys.readouterr().err
 
 
+def test_why_takes_folders_of_journals(
+    journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each journal has a heading."""
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_bytes(journal.read_bytes())
+    assert run("why", str(tmp_path)) == 0
+    assert capsys.readouterr().out.count(".jsonl:\n") == 2
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -179,7 +189,7 @@ def test_a_journal_without_records_has_no_figures(
     assert capsys.readouterr().out
 
 
-def test_why_takes_another_flow(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_takes_the_flow(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Which is loaded; a name that there is not is an error."""
     assert run("why", str(journal), "--flow", "turn") == 0
     assert "silence" in capsys.readouterr().out

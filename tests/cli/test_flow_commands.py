@@ -153,3 +153,13 @@ def test_migrate_says_whether_stored_sessions_are_continued(
     assert run("migrate", "turn", "inn.yaml") == 0
     assert run("migrate", "turn", "in.yaml") == 2
     assert "did you mean 'inn.yaml'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("host", "who"), [("livekit", "a TurnSession"), ("pipecat", "a Pipecat pipeline")]
+)
+def test_check_says_that_a_host_can_run_the_flow(
+    host: str, who: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("check", "turn", "--host", host) == 0
+    assert capsys.readouterr().out.endswith(f"turn: {who} can run it\n")

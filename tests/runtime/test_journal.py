@@ -203,22 +203,22 @@ def test_a_sink_gets_every_record_as_it_happens(tmp_path: Path) -> None:
 
 def test_a_file_keeps_what_memory_has_dropped(tmp_path: Path) -> None:
     """The bound is of the memory; a sink gets everything."""
-    turn = runtime(maxlen=2, sinks=[JsonlSink(tmp_path / "j")])
+    turn = runtime(maxlen=2, sinks=[JsonlSink(tmp_path / "j.jsonl")])
     for _ in range(10):
         turn.post("tick")
-    assert [entry.seq for entry in read_journal(tmp_path / "j").entries] == list(range(1, 11))
+    assert [entry.seq for entry in read_journal(tmp_path / "j.jsonl").entries] == list(range(1, 11))
 
 
 def test_only_the_owner_reads_a_journal(tmp_path: Path) -> None:
     """Mode 0600, whatever the umask."""
     before = os.umask(0)
     try:
-        JsonlSink(tmp_path / "a").close()
-        write_journal(tmp_path / "b", EMPTY)
+        JsonlSink(tmp_path / "a.jsonl").close()
+        write_journal(tmp_path / "b.jsonl", EMPTY)
     finally:
         os.umask(before)
     for name in "ab":
-        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+        assert stat.S_IMODE((tmp_path / f"{name}.jsonl").stat().st_mode) == 0o600
 
 
 def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
@@ -242,8 +242,8 @@ def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_a_folder_gets_a_new_file_for_each_journal(tmp_path: Path) -> None:
-    """What ends with a slash is a folder, which is made; so is what exists as one."""
-    for target in (f"{tmp_path}/calls/", tmp_path / "calls", str(tmp_path / "calls")):
+    """A path without a suffix or with a slash is a folder, which is made; so is what is one."""
+    for target in (tmp_path / "calls", f"{tmp_path}/calls/", str(tmp_path / "calls")):
         JsonlSink(target).close()
     names = [path.name for path in (tmp_path / "calls").iterdir()]
     assert len(names) == 3
@@ -252,7 +252,7 @@ def test_a_folder_gets_a_new_file_for_each_journal(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(JournalError, match="file/calls: not a directory; name a file"):
+    with pytest.raises(JournalError, match="file/calls: not a directory; name another folder"):
         JsonlSink(f"{tmp_path}/file/calls/")
 
 
@@ -260,7 +260,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 def test_a_journal_needs_a_folder(tmp_path: Path, make: Any) -> None:
     """A missing folder is one clear message."""
     with pytest.raises(JournalError, match="no such file or directory; name a file"):
-        make(tmp_path / "no" / "journal")
+        make(tmp_path / "no" / "journal.jsonl")
 
 
 def test_a_journal_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -375,10 +375,10 @@ def _circle() -> dict[str, Any]:
 )
 def test_whatever_data_is_the_record_is_written(tmp_path: Path, value: Any) -> None:
     """Values that JSON does not have never cost a record."""
-    turn = runtime(sinks=[JsonlSink(tmp_path / "j", redact=None)])
+    turn = runtime(sinks=[JsonlSink(tmp_path / "j.jsonl", redact=None)])
     turn.post("tick", value=value)
     turn.post("ring")
-    journal = read_journal(tmp_path / "j")
+    journal = read_journal(tmp_path / "j.jsonl")
     assert journal.damage is None
     assert [entry.trigger for entry in journal.entries] == ["tick", "ring"]
     assert replay(journal, turn.flow) is None
@@ -386,7 +386,7 @@ def test_whatever_data_is_the_record_is_written(tmp_path: Path, value: Any) -> N
 
 def test_a_killed_process_loses_no_record(tmp_path: Path) -> None:
     """What was posted before kill -9 stands in the file and replays."""
-    path = tmp_path / "journal"
+    path = tmp_path / "journal.jsonl"
     if (child := os.fork()) == 0:
         conversation(sinks=[JsonlSink(path)])
         os.kill(os.getpid(), 9)
@@ -401,7 +401,7 @@ def test_a_killed_process_loses_no_record(tmp_path: Path) -> None:
 
 def test_what_was_said_stays_off_the_disk(tmp_path: Path) -> None:
     """By default the values of private keys are left out, and the header says so."""
-    path = tmp_path / "journal"
+    path = tmp_path / "journal.jsonl"
     turn = conversation(sinks=[JsonlSink(path)])
     turn.note("tool", name="look", arguments={"city": "Bonn"}, parts=[{"text": "secret", "n": 1}])
     text = path.read_text()
@@ -430,10 +430,10 @@ def test_hashed_words_can_be_compared_and_not_guessed() -> None:
 
 def test_the_private_keys_are_a_choice(tmp_path: Path) -> None:
     """Others may be named; a way to redact that there is not is refused."""
-    sink = JsonlSink(tmp_path / "j", private=["phone"])
+    sink = JsonlSink(tmp_path / "j.jsonl", private=["phone"])
     sink.write({"note": "call", "data": {"phone": "0228", "text": "hello"}})
     sink.close()
-    assert read_tail(tmp_path / "j")["data"] == {"text": "hello"}
+    assert read_tail(tmp_path / "j.jsonl")["data"] == {"text": "hello"}
     with pytest.raises(ValueError, match="give 'leave_out', 'hash' or None"):
         Redactor("blank")  # type: ignore[arg-type]
 

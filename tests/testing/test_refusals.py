@@ -172,6 +172,7 @@ session:
         ("session: {flow: 7}\n", "has no option 'flow'; it is a key of the scenario itself"),
         ("userdata: nobody.py:Guest\n", "userdata 'nobody.py:Guest': there is no file"),
         ("agent: Guest\n", "write 'module:Name' or 'file.py:Name'"),
+        ("agent: nobody:Guest\n", "such as '../nobody.py:Guest'"),
     ],
 )
 def test_what_a_session_does_not_take_is_refused(more: str, said: str, tmp_path: Path) -> None:

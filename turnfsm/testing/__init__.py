@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from turnfsm.fsm.audit.properties import broken_properties
+from turnfsm.runtime.extras import not_installed
 from turnfsm.runtime.testing.clock import (
     DeadlockError,
     VirtualClock,
@@ -98,7 +99,12 @@ def __getattr__(name: str) -> Any:
     # On first use: the clock needs no LiveKit, the scripted parts do.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(f"turnfsm.runtime.testing.{_HOMES.get(name, 'livekit')}")
+    try:
+        home = import_module(f"turnfsm.runtime.testing.{_HOMES.get(name, 'livekit')}")
+    except ModuleNotFoundError as error:
+        raise not_installed(
+            f"turnfsm.testing.{name}", "livekit-agents", "livekit", error
+        ) from error
     return getattr(home, name)
 
 

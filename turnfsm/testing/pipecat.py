@@ -3,6 +3,13 @@
 Needs `pip install 'turnfsm[pipecat]'`. docs/testing.md has an example.
 """
 
+from turnfsm.runtime.extras import not_installed
+
+try:
+    import pipecat.frames.frames  # noqa: F401
+except ModuleNotFoundError as error:
+    raise not_installed("turnfsm.testing.pipecat", "pipecat-ai", "pipecat", error) from error
+
 from turnfsm.runtime.testing.pipecat import (
     Loudspeaker,
     Messages,
