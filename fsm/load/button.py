@@ -31,8 +31,9 @@ def check_button(file: FlowFile, source: Source) -> Iterator[Finding]:
 
 
 def add_button(parts: Parts) -> None:
-    """A press interrupts the agent and opens the microphone; a release commits the turn. While the
-    button is held, no reply is requested. The user's silence counts from the release."""
+    """A press interrupts the agent and opens the microphone; a release commits the turn, unless
+    nothing was said. While the button is held, no reply is requested. The user's silence counts
+    from the release."""
     if (button := parts.file.button) is None:
         return
     if parts.file.turn_detection is None:
@@ -45,6 +46,10 @@ def add_button(parts: Parts) -> None:
         if asks := parts.rows(name).get("reply"):
             later = (attrs.evolve(row, unless=(*row.unless, "button_held")) for row in asks)
             parts.trigger(name, "reply", tuple(later))
+    commits = parts.rows("listening")["turn_committed"]
+    unless = (tuple(dict.fromkeys((*row.unless, "empty_transcript"))) for row in commits)
+    said = (attrs.evolve(row, unless=names) for row, names in zip(commits, unless, strict=True))
+    parts.trigger("listening", "turn_committed", tuple(said))
     ended = parts.rows("listening").get("user_stopped_speaking", ())
     silences = next((row.restarts for row in ended if not (row.conditions or row.unless)), ())
     for trigger in ("button_released", "button_cancelled"):

@@ -180,6 +180,7 @@ class Conductor(Core):
     def commit_requested(self) -> None:
         """The application commits the turn: the push-to-talk button is released. Posts nothing."""
         self.host.button_pressed = False
+        self.utterance.post("commit_requested")
 
     # -- inside
 

@@ -97,7 +97,9 @@ class TurnReports:
         if not (empty_transcript or deferred):
             core.expecting.turn_complete()
         if isinstance(verdict, Refused):
-            if not empty_transcript:
+            if empty_transcript:  # what the user has interrupted is not answered
+                core.log.add(NoiseEnded())
+            else:
                 self.defer(info)
             return False
         core.turns.commit(info)

@@ -19,6 +19,7 @@ Question = Literal[
     "transcript_pending",
     "answer_open",
     "turn_transcribed",
+    "late_final",
     "value_due",
     "ends_now",
 ]

@@ -125,6 +125,12 @@ def test_a_cancel_discards_what_was_said_since_the_press_only(delay: float, more
     assert outcome.heard[-1].text == ANSWER, outcome.timeline()
 
 
+def test_a_press_without_speech_is_no_turn() -> None:
+    outcome = play({7.2: "button_pressed", 7.5: "button_released"}, ScriptedUser())
+    assert [one.text for one in outcome.heard] == [STORY], outcome.timeline()
+    assert (said(outcome), outcome.requests) == ([], [])
+
+
 def test_the_silence_of_the_user_begins_when_the_button_is_released() -> None:
     flow = flow_of(more="silence: [{after: 3, say: Are you there?}]")
     outcome = play({7.0: "button_pressed", 9.0: "button_cancelled"}, ScriptedUser(), flow)

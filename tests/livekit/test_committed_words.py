@@ -226,3 +226,23 @@ def test_words_that_are_not_committed_do_not_end_an_answer_that_waits_for_them()
     assert [one.text for one in outcome.heard] == [FIRST], outcome.timeline()
     assert outcome.heard[0].start > 4.1
     assert len(outcome.requests) == 1
+
+
+@pytest.mark.parametrize("skip_reply", [False, True])
+def test_words_that_come_after_their_commit_are_answered_if_the_user_is_silent(
+    skip_reply: bool,
+) -> None:
+    """The VAD hears both sentences as one voice; the words of the first are committed alone."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.3, stt_delay=1.0)
+    user.says("tomorrow", at=1.4, duration=0.9, stt_delay=1.4)
+    outcome = _play(user, 2.7, skip_reply=skip_reply)
+    assert _users(outcome) == ["user: weather please", "user: tomorrow"]
+    answered = [] if skip_reply else ["user: weather please", "user: tomorrow"]
+    assert [prompt for _, prompt in _asked(outcome)] == answered, outcome.timeline()
+
+
+def test_words_that_come_long_after_a_commit_wait_for_the_next_one() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.3, stt_delay=1.0)
+    user.says("tomorrow", at=1.4, duration=0.9, stt_delay=4.5)
+    outcome = _play(user, 2.7)
+    assert [prompt for _, prompt in _asked(outcome)] == ["user: weather please"]

@@ -119,7 +119,7 @@ def test_a_microphone_that_stays_on_after_a_commit_is_no_button() -> None:
     """It was turned on for the first turn, and is never turned off: the result is told."""
     stage = asks(ScriptedUser())
     stage.at(2.5, lambda s: s.session.input.set_audio_enabled(True))
-    stage.at(3.5, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
+    stage.at(4.1, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
     outcome = stage.at(4.0, lambda s: s.session.interrupt() and None).run(16.0)
     assert "It is seven." in heard(outcome), outcome.timeline()
 

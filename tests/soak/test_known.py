@@ -341,6 +341,25 @@ MENDED = {
         settings={"preemptive_generation": {"enabled": False}},
         hook=1.0,
     ),
+    "the user presses the button during the reply to two results, and says nothing": Script(
+        "",
+        (BOTH,),
+        WORKS,
+        moves=(Move(0.3, "press"), Move(1.5, "release"), Move(3.5, "press"), Move(3.8, "release")),
+        switches=frozenset({"manual", "button"}),
+        keys=Keys(button="turn"),
+        detection="manual",
+    ),
+    "the application commits two sentences, and the words of the second come late": Script(
+        "",
+        (
+            Sound(0.5, 0.3, 1, stt_delay=1.0, answer=0, ttft=1.5),
+            Sound(0.9, 0.9, 3, stt_delay=1.0, answer=10),
+        ),
+        moves=(Move(2.2, "commit"),),
+        switches=frozenset({"barge_in", "manual", "slow_words"}),
+        detection="manual",
+    ),
 }
 
 

@@ -127,9 +127,10 @@ class GovernedActivity(RequestingActivity):
         if info.skip_reply:
             self._conductor.commits.left_unanswered()
             return self._end_turn(info)
+        empty = self._empty_transcript(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
-        if hands_over and not self._conductor.closing:
-            if not self._empty_transcript(info):
+        if hands_over and (empty or not self._conductor.closing):
+            if not empty:
                 if self._transcribed:
                     self.turn_decided()
                 self._conductor.commits.defer_to_next_agent(info, self._transcribed)
@@ -138,7 +139,7 @@ class GovernedActivity(RequestingActivity):
         deferred = self._conductor.turns.is_deferred(info)
         before, committed = self._answer_task, self._end_turn(info)
         if self._refused:
-            if not self._empty_transcript(info):  # otherwise it answers another message
+            if not empty:  # otherwise it answers another message
                 self._cancel_preemptive_generation()
                 if not deferred and self._transcribed:
                     self.turn_decided()

@@ -57,7 +57,7 @@ class HearingActivity(LeavingActivity):
             recognition.__class__ = GovernedRecognition
             assert isinstance(recognition, GovernedRecognition)
             recognition.waits_for = self._waits_for
-            recognition.transcribed = self._all_transcribed
+            recognition.commit_wait = self._commit_wait
             recognition.until = self._conductor.until
             recognition.vad_failed = self._vad_failed
             recognition.segment, self.segment = self.segment or Segment(), None
@@ -221,9 +221,13 @@ class HearingActivity(LeavingActivity):
     def _waits_for(self, question: Question) -> bool:
         return self.has_stt and self._conductor.utterance.ask(question)
 
-    def _all_transcribed(self) -> bool:
-        heard = self.vad is not None and self.has_stt
-        return heard and self._conductor.utterance.transcribed
+    def _commit_wait(self, timeout: float) -> float:
+        conductor, heard = self._conductor, self.vad is not None and self.has_stt
+        if not (heard and conductor.utterance.transcribed):
+            return timeout
+        # The VAD may not have detected a short word yet.
+        short = conductor.user.timers.get("transcript_wait", 0.0)
+        return 0.0 if self.uncommitted_transcript else min(timeout, short)
 
     @property
     def user_silent(self) -> bool:

@@ -39,8 +39,8 @@ class GovernedRecognition(AudioRecognition):
     waits_for: Callable[[Question], bool]
     """Answers a question about the transcript of the last speech: no, without an STT."""
 
-    transcribed: Callable[[], bool]
-    """Says whether the user is silent and the transcript of all their speech has arrived."""
+    commit_wait: Callable[[float], float]
+    """Seconds that a commit waits for a transcript once the microphone is off, at most these."""
 
     until: Callable[..., Awaitable[bool]]
     """`Conductor.until`."""
@@ -92,7 +92,9 @@ class GovernedRecognition(AudioRecognition):
 
     def _decide(self, *args: Any, **kwargs: Any) -> None:
         self._committing = kwargs["trigger"] == "manual"
-        self._ends_now = not self._committing and self.waits_for("ends_now")
+        # After a commit without a transcript, there is no end of speech to wait for.
+        empty = self._committing and not self._audio_transcript
+        self._ends_now = empty or (not self._committing and self.waits_for("ends_now"))
         mode = self._turn_detection_mode
         if self._ends_now:
             self._turn_detection_mode = "manual"  # no turn detector is asked
@@ -133,8 +135,8 @@ class GovernedRecognition(AudioRecognition):
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
-        if how["audio_detached"] and self._audio_transcript and self.transcribed():
-            how["transcript_timeout"] = 0.0
+        if how["audio_detached"]:
+            how["transcript_timeout"] = self.commit_wait(how["transcript_timeout"])
         self._commit_waits_until = _now() + how["transcript_timeout"]
         self._commit_future = super()._commit_user_turn(**how)
         return self._commit_future
@@ -199,7 +201,17 @@ class GovernedRecognition(AudioRecognition):
     def _process_stt_event(self, ev: SpeechEvent) -> None:
         if ev.type is SpeechEventType.FINAL_TRANSCRIPT and ev.alternatives:
             self._confidence = ev.alternatives[0].confidence
+        late = ev.type is SpeechEventType.FINAL_TRANSCRIPT and self._commit_has_ended
         super()._process_stt_event(self.segment.without_taken(ev))
+        if late and self._audio_transcript:
+            self._decide(llm.ChatContext.empty(), trigger="manual", skip_reply=self._skips_reply)
+
+    @property
+    def _commit_has_ended(self) -> bool:
+        """The application has committed the turn without the transcript that comes now. Only a VAD
+        shows that the user has been silent since."""
+        heard = self._vad is not None and self.pending_commit is None
+        return heard and self.waits_for("late_final")
 
     def clears(self) -> None:
         """The transcript is about to be cleared. LiveKit then begins another stream."""

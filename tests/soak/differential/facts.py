@@ -310,9 +310,13 @@ def left_out(played: Played, sound: Sound) -> bool:
 
 def too_few(played: Played, sound: Sound) -> bool:
     """The agent speaks when the turn may end, and the words are too few to interrupt: LiveKit waits
-    for more."""
+    for more. For words that only show that the user listens, it is enough that a model answers."""
+    until = _decided(played.script, sound)
+    spans = [(heard.start, heard.end) for heard in played.outcome.heard]
+    if sound.phrase in LISTENS:
+        spans += [(r.at, r.ended or played.script.end) for r in played.outcome.requests]
     few = sound.words < played.script.min_words
-    return few and bool(_said_over(played, sound, _decided(played.script, sound)))
+    return few and any(start < until and end > sound.at for start, end in spans)
 
 
 def _said_over(played: Played, sound: Sound, until: float) -> list[str]:
@@ -322,11 +326,9 @@ def _said_over(played: Played, sound: Sound, until: float) -> list[str]:
 
 
 def commits(script: Script, sound: Sound) -> list[float]:
-    """When the application commits the words of a sound: a commit waits a second for
-    the first transcript that comes."""
+    """When the application commits the words of a sound, which may come up to three seconds
+    later."""
     made = [move.at for move in script.moves if move.what == "commit"]
     released = {move.at for move in script.moves if move.what == "release"}
     made += [end for start, end in script.pressed() if start <= sound.at < end and end in released]
-    finals = [s.recognised for _, s in script.sentences() if s.recognised < sound.recognised]
-    return [at for at in made if sound.over <= at and sound.recognised < at + 0.9
-            and not any(at < final for final in finals)]  # fmt: skip
+    return [at for at in made if sound.over <= at and sound.recognised < at + 3.0]

@@ -301,7 +301,7 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     yield from played.hooks
     for request in played.outcome.requests:
         yield request.at, (script.end if request.ended is None else request.ended) + 0.15
-    away = [*holds(played)]
+    away = [*holds(played), *script.pressed()]
     for run in played.runs:
         over = script.end if run.end is None else run.end
         if about == "result" or _holds(script, run):  # it waits for calls beside it, and later ones
@@ -309,7 +309,6 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
         # the user has interrupted the reply that has made the call: its result is the answer
         yield from ((run.start, over) for start, back in away if run.start < back and start < over)
     yield from away
-    yield from script.pressed()
     for question in questions(played):
         yield question.start, question.over
     yield from _handing_over(played)
