@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from random import Random
+from typing import Literal
 
 import attrs
 
@@ -35,6 +36,17 @@ TIMERS = {
     "settle_limit": (2.0, 10.0),
 }  # fmt: skip
 """Limits that the key `limits` sets, and their seconds."""
+
+TUNING: dict[str, tuple[object, ...]] = {
+    "min_words": (0, 2),
+    "min_duration": (0.3, 0.5, 1.0),
+    "min_silence": (0.1, 0.3),
+    "preemptive_generation": (True, False),
+    "preemptive_tts": (True, False),
+}
+"""Settings that the key `tuning` gives an agent or a tool."""
+
+By = Literal["state", "agent", "questions"]
 
 DRAWN_FIRST = tuple(switch for switch in SWITCHES if switch not in KEYS)
 
@@ -118,7 +130,7 @@ def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[So
 
 LATER = (
     "fillers", "backchannels", "silence", "monologue", "expect", "overlap", "pace", "limits",
-    "button",
+    "tuning", "button",
 )  # fmt: skip
 """The keys that are drawn after the others, which stay what they were before there were these."""
 
@@ -161,7 +173,11 @@ def _with_keys(draws: Random, script: Script, without: Collection[str]) -> Scrip
     if keys.not_heard:
         keys = attrs.evolve(keys, no_audio=draws.random() < 0.7)
     if "expect" in on:
-        keys = attrs.evolve(keys, by_agent=draws.random() < 0.5)
+        asked = draws.sample(range(1, 6), 3)
+        by: By = draws.choice(("state", "agent", "questions"))
+        keys = attrs.evolve(keys, by=by, asked=tuple(asked) if by == "questions" else ())
+    if draws.random() < 0.1 and "tuning" not in without:
+        keys, on = _with_tuning(draws, keys), on | {"tuning"}
     return attrs.evolve(script, switches=script.switches | on, keys=keys, sounds=sounds)
 
 
@@ -186,6 +202,14 @@ def _with_more(draws: Random, on: Collection[str], keys: Keys) -> Keys:
     if "button" in on:
         keys = attrs.evolve(keys, button=draws.choice(("turn", "push_to_talk")))
     return attrs.evolve(keys, overlap="overlap" in on)
+
+
+def _with_tuning(draws: Random, keys: Keys) -> Keys:
+    """The same, with settings of the agent, of some tools, or of both."""
+    one, other = ({name: draws.choice(choice) for name, choice in TUNING.items()
+                   if draws.random() < 0.4} for _ in range(2))  # fmt: skip
+    tools = tuple(draws.sample(POLICIES, draws.randint(1, 4))) if other else ()
+    return attrs.evolve(keys, agent_tuning=one, tool_tuning=other, tuned_tools=tools)
 
 
 def _with_phrases(

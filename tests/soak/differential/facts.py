@@ -315,7 +315,7 @@ def too_few(played: Played, sound: Sound) -> bool:
     spans = [(heard.start, heard.end) for heard in played.outcome.heard]
     if sound.phrase in LISTENS:
         spans += [(r.at, r.ended or played.script.end) for r in played.outcome.requests]
-    few = sound.words < played.script.min_words
+    few = sound.words < max(played.script.min_words, played.script.keys.min_words)
     return few and any(start < until and end > sound.at for start, end in spans)
 
 

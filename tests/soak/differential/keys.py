@@ -32,6 +32,7 @@ KEYS = {
     "overlap": "the flow extends `overlap`, and the user says backchannels",
     "pace": "the flow has another pace",
     "limits": "the flow has `limits: brisk`, and other limits than the default ones",
+    "tuning": "the agent, or a tool while it runs, has other settings than the state",
     "button": "push to talk: the user holds a button while they speak, or takes it back",
 }
 """Switches that add a section to the flow of the `TurnSession`."""
@@ -73,13 +74,15 @@ class Keys:
         silence: Seconds before each reprompt; `hang_up`: the last one is a goodbye.
         monologue: Seconds that the agent may be heard.
         expect: Seconds that the rest of the digits is waited for.
-        by_agent: The agent brings the expectation, in `overlays`, and its TTS is preemptive.
+        by: What expects them: the state; the agent, in `overlays`, whose TTS is preemptive then; or
+            the agent's last sentence, in `questions`, if it is one of the replies `asked`.
         overlap: The flow extends `overlap`, else `turn`.
         pace: How fast the agent reacts.
         brisk: The limits that are `never` by default have seconds.
         timers: Further limits, and their seconds.
         objection_limit: Seconds that a tool waits for what the user says.
         later: The tools that need a yes may be those of a later agent.
+        agent_tuning, tool_tuning: The settings of the agent, and those of its `tuned_tools`.
         button: The flow that push to talk extends.
     """
 
@@ -101,14 +104,24 @@ class Keys:
     hang_up: bool = False
     monologue: float | None = None
     expect: float | None = None
-    by_agent: bool = False
+    by: Literal["state", "agent", "questions"] = "state"
+    asked: tuple[int, ...] = ()
     overlap: bool = False
     pace: Pace = "normal"
     brisk: bool = False
     timers: Mapping[str, float] = attrs.field(factory=dict)
     objection_limit: float | None = None
     later: bool = False
+    agent_tuning: Mapping[str, object] = attrs.field(factory=dict)
+    tool_tuning: Mapping[str, object] = attrs.field(factory=dict)
+    tuned_tools: tuple[Policy, ...] = ()
     button: Literal["", "turn", "push_to_talk"] = ""
+
+    @property
+    def min_words(self) -> int:
+        """The largest that the agent or a tool sets."""
+        both = (self.agent_tuning, self.tool_tuning)
+        return max(int(str(tuning.get("min_words", 0))) for tuning in both)
 
     @property
     def holds(self) -> tuple[str, ...]:
@@ -142,6 +155,8 @@ class Keys:
             one |= {"otherwise": "o1 o2."} if self.otherwise else {}
             one |= {"later": True} if self.later else {}
             tools["confirm"] = {f"do_{policy}": one for policy in POLICIES}
+        if self.tuned_tools:
+            tools["tuning"] = {f"do_{policy}": {**self.tool_tuning} for policy in self.tuned_tools}
         if self.objection_limit is not None:
             tools["objection_limit"] = self.objection_limit
         if self.not_heard:
@@ -165,12 +180,17 @@ class Keys:
             rest["silence"][-1]["hang_up"] = self.hang_up
         if self.monologue is not None:
             rest["monologue"] = {"after": self.monologue, "say": f"{MONOLOGUE} t2."}
+        overlay: dict[str, Any] = {**self.agent_tuning}
         if self.expect is not None:
             expected = {"kind": "digits", "length": 2, "wait": self.expect}
-            if self.by_agent:
-                rest["overlays"] = {"clerk": {"expect": expected, "preemptive_tts": True}}
+            if self.by == "agent":
+                overlay |= {"expect": expected, "preemptive_tts": True}
+            elif self.by == "questions":
+                asked = [f"q{number}w0" for number in self.asked]
+                rest["questions"] = {"digits": {"asked": asked, **expected}}
             else:
                 rest["states"] = {"listening": {"tuning": {"expect": expected}}}
+        rest["overlays"] = {"clerk": overlay} if overlay else {}
         if self.brisk:
             rest["limits"] = "brisk"
         own = {name: s for name, s in self.timers.items() if name in OUTAGE_TIMERS}

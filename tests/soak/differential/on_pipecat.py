@@ -59,7 +59,7 @@ def draw_for_pipecat(seed: int, schedule: int = 0) -> Script:
     return attrs.evolve(
         script,
         detection="vad",
-        keys=attrs.evolve(script.keys, no_audio=False, audio=False, by_agent=False, timers=timers),
+        keys=attrs.evolve(script.keys, no_audio=False, audio=False, by="state", timers=timers),
         settings={},
         min_words=0,
         greets=False,
