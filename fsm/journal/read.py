@@ -91,9 +91,14 @@ def journal_of(records: Iterable[Mapping[str, Any]]) -> Journal:
     return _journal(((f"record {n}", record) for n, record in enumerate(records, 1)), None)
 
 
+_DECODER = json.JSONDecoder()  # what json.loads asks and does first takes as long as a short line
+
+
 def _loaded(line: bytes) -> Any:
     try:
-        return json.loads(line.decode("utf-8"))
+        text = line.strip(b" \t\r\n").decode("utf-8")
+        value, end = _DECODER.raw_decode(text)
+        return value if end == len(text) else json.loads(text)
     except json.JSONDecodeError as exc:
         raise ValueError(exc.msg) from None
     except UnicodeDecodeError:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from statistics import quantiles
+from typing import Any, TypeVar
 
 import attrs
 
@@ -33,6 +34,9 @@ from .values import (
 )
 
 __all__ = ["Figures", "Summary", "measure", "summarize"]
+
+
+_Value = TypeVar("_Value", bound=Value)
 
 
 @attrs.frozen
@@ -111,18 +115,18 @@ class Figures:
     @property
     def responses(self) -> tuple[float, ...]:
         """Seconds from the end of the user's speech to the answer, for each turn that got one."""
-        return tuple(value.seconds for value in self.values if isinstance(value, Response))
+        return tuple(value.seconds for value in self._of(Response))
 
     @property
     def stops(self) -> tuple[float, ...]:
         """Seconds from the start of the user's speech over the agent until the agent was silent."""
-        latencies = (value.stop_latency for value in self._interruptions)
+        latencies = (value.stop_latency for value in self._of(Interruption))
         return tuple(seconds for seconds in latencies if seconds is not None)
 
     @property
     def interruptions(self) -> Mapping[str, int]:
         """How often the user started to speak over the agent, by outcome."""
-        return Counter(value.outcome for value in self._interruptions)
+        return Counter(value.outcome for value in self._of(Interruption))
 
     @property
     def yield_rate(self) -> float | None:
@@ -130,7 +134,7 @@ class Figures:
 
         An interruption at the very end of the agent's speech is not counted.
         """
-        interruptions = [value for value in self._interruptions if value.outcome != "ended"]
+        interruptions = [value for value in self._of(Interruption) if value.outcome != "ended"]
         stopped = (value.stop_latency for value in interruptions)
         return _rate(sum(s is not None and s < YIELD for s in stopped), len(interruptions))
 
@@ -155,31 +159,30 @@ class Figures:
     @property
     def silences(self) -> tuple[Silence, ...]:
         """The silences above the limit."""
-        return tuple(value for value in self.values if isinstance(value, Silence))
+        return self._of(Silence)
 
     @property
     def overlaps(self) -> tuple[Overlap, ...]:
         """The spans in which user and agent were heard."""
-        return tuple(value for value in self.values if isinstance(value, Overlap))
+        return self._of(Overlap)
 
     @property
     def blips(self) -> tuple[Blip, ...]:
         """Audio of the agent of less than 0.7 s that was interrupted."""
-        return tuple(value for value in self.values if isinstance(value, Blip))
+        return self._of(Blip)
 
     @property
     def refusals(self) -> Mapping[tuple[str, str], int]:
         """How often a trigger was refused in a state."""
-        return Counter((v.trigger, v.state) for v in self.values if isinstance(v, Refusal))
+        return Counter((v.trigger, v.state) for v in self._of(Refusal))
 
     @property
     def response_parts(self) -> Mapping[str, tuple[float, ...]]:
         """The parts of the response latencies, in seconds for each turn."""
         parts: dict[str, list[float]] = {}
-        for value in self.values:
-            if isinstance(value, Response):
-                for part, seconds in value.parts:
-                    parts.setdefault(part, []).append(seconds)
+        for value in self._of(Response):
+            for part, seconds in value.parts:
+                parts.setdefault(part, []).append(seconds)
         return {part: tuple(parts[part]) for part in (*CAUSES, "agent_heard") if part in parts}
 
     @property
@@ -200,30 +203,29 @@ class Figures:
     def events(self) -> tuple[Reported, ...]:
         """The events that the sessions reported: failures, missing audio and transcripts, the
         close."""
-        return tuple(value for value in self.values if isinstance(value, Reported))
+        return self._of(Reported)
 
     @property
     def turns(self) -> Mapping[str, int]:
         """The user's turns by their outcome."""
-        return Counter(value.outcome for value in self.values if isinstance(value, TurnEnd))
+        return Counter(value.outcome for value in self._of(TurnEnd))
 
     @property
     def tool_calls(self) -> Mapping[str, int]:
         """The tool calls by how they ended for their turn."""
-        return Counter(value.end for value in self.values if isinstance(value, ToolEnd))
+        return Counter(value.end for value in self._of(ToolEnd))
 
     @property
     def limits(self) -> Mapping[str, int]:
         """How often each limit has ended a wait."""
-        return Counter(value.limit for value in self.values if isinstance(value, LimitReached))
+        return Counter(value.limit for value in self._of(LimitReached))
 
     @property
     def states(self) -> Mapping[str, tuple[float, ...]]:
         """For each state the length of each stay, in seconds."""
         held: dict[str, list[float]] = {}
-        for value in self.values:
-            if isinstance(value, StateDuration):
-                held.setdefault(value.state, []).append(value.seconds)
+        for value in self._of(StateDuration):
+            held.setdefault(value.state, []).append(value.seconds)
         return {state: tuple(seconds) for state, seconds in held.items()}
 
     @cached_property
@@ -232,14 +234,18 @@ class Figures:
         return panel(self.ticks)
 
     @property
-    def _interruptions(self) -> list[Interruption]:
-        return [value for value in self.values if isinstance(value, Interruption)]
-
-    @property
     def _interrupted(self) -> Counter[str]:
-        return Counter(
-            value.outcome for value in self.values if isinstance(value, InterruptedSpeech)
-        )
+        return Counter(value.outcome for value in self._of(InterruptedSpeech))
+
+    def _of(self, kind: type[_Value]) -> tuple[_Value, ...]:
+        return tuple(self._by_kind.get(kind, ()))
+
+    @cached_property
+    def _by_kind(self) -> Mapping[type, list[Any]]:
+        by: dict[type, list[Any]] = {}
+        for value in self.values:
+            by.setdefault(type(value), []).append(value)
+        return by
 
 
 def measure(
