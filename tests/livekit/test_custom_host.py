@@ -133,7 +133,7 @@ def test_marked_methods_of_the_agent_in_charge(flow: Path) -> None:
 
 def test_marked_methods_of_the_session(flow: Path) -> None:
     """Nor do those of a subclass of the session."""
-    stage = ring(lambda **options: BellSession(flow=flow, **options))
+    stage = ring(lambda **options: BellSession(flow=flow, proof="off", **options))
     assert stage.session.log == ["ring", "thank"]
 
 
@@ -141,13 +141,13 @@ async def test_what_an_object_lacks_is_an_error_when_the_session_is_made(flow: P
     """With its class and what it is."""
     lacking = "the action 'thank', the action 'mend', the host fact 'awake', which Silent does not"
     with pytest.raises(HostError, match=lacking):
-        TurnSession(flow=flow, actions=Silent())
+        TurnSession(flow=flow, proof="off", actions=Silent())
 
 
 async def test_what_an_agent_lacks_is_an_error_when_the_session_starts(flow: Path) -> None:
     """Nothing has begun then."""
     with pytest.raises(HostError, match="which Silent does not implement; mark a method with"):
-        await TurnSession(flow=flow).start(Silent())
+        await TurnSession(flow=flow, proof="off").start(Silent())
 
 
 def test_an_agent_that_takes_over_and_lacks_an_action_fails_that_action(flow: Path) -> None:
@@ -178,7 +178,7 @@ async def test_a_method_that_the_turn_has_itself_is_refused(flow: Path) -> None:
     with pytest.raises(
         HostError, match=r"Loud\.pause_output is marked as action, and the turn has"
     ):
-        await TurnSession(flow=flow).start(Loud())
+        await TurnSession(flow=flow, proof="off").start(Loud())
 
 
 async def test_a_flow_that_is_not_proved_does_not_govern(endless: Path) -> None:
