@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -43,10 +44,8 @@ def barge_in() -> list[str]:
         nonlocal counts
         name = frame.f_code.co_name
         counts = (counts or name == "_interrupt_by_audio_activity") and name != "chat"
-        path = Path(frame.f_code.co_filename) if counts and event == "call" else None
-        if path is not None and path.is_absolute() and path.resolve().is_relative_to(RUNTIME):
-            file = path.resolve().relative_to(RUNTIME).as_posix()
-            files.update([file] if file.startswith(PARTS) else [])
+        if counts and event == "call":
+            files.update(_counted(frame.f_code.co_filename))
 
     @function_tool
     async def book_table() -> str:
@@ -64,6 +63,16 @@ def barge_in() -> list[str]:
     finally:
         sys.setprofile(None)
     return sorted(files)
+
+
+@cache
+def _counted(name: str) -> tuple[str, ...]:
+    """The file of a function by its path in `runtime/`, if it belongs to one of the parts."""
+    path = Path(name)
+    if not path.is_absolute() or not path.resolve().is_relative_to(RUNTIME):
+        return ()
+    file = path.resolve().relative_to(RUNTIME).as_posix()
+    return (file,) if file.startswith(PARTS) else ()
 
 
 if __name__ == "__main__":
