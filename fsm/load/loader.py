@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
+from typing import TypeAlias
 
 import attrs
 
@@ -125,7 +126,7 @@ def _load(path: Path, called: str) -> Flow:
 
 def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     source = Source(page)
-    root, findings = _read_merged(page, path, source, ())
+    root, findings = _merged(read_nodes(page), path, source, ())
     if root is None:
         return None, findings
     try:
@@ -181,10 +182,18 @@ def _joined(findings: Iterable[Finding]) -> list[Finding]:
     return list(joined.values())
 
 
-def _read_merged(
-    page: Page, path: Path, source: Source, above: tuple[Path, ...]
-) -> tuple[Node | None, list[Finding]]:
-    root, findings = read_nodes(page)
+_Read: TypeAlias = tuple[Node | None, list[Finding]]
+
+
+@cache
+def _read_shipped(file: str, text: str) -> _Read:
+    """The nodes of a base, which every flow that extends it copies."""
+    return read_nodes(Page(file, text, shipped=True))
+
+
+def _merged(read: _Read, path: Path, source: Source, above: tuple[Path, ...]) -> _Read:
+    root, found = read
+    findings = [*found]
     extends = root.value.get("extends") if root and isinstance(root.value, dict) else None
     if root is None or extends is None or extends.value is None:
         return root, findings
@@ -202,9 +211,7 @@ def _read_merged(
     return merged, findings + merge.findings
 
 
-def _read_base(
-    extends: Node, path: Path, source: Source, above: tuple[Path, ...]
-) -> tuple[Node | None, list[Finding]]:
+def _read_base(extends: Node, path: Path, source: Source, above: tuple[Path, ...]) -> _Read:
     name, mark = extends.value, extends.mark
     if not isinstance(name, str):
         message, remedy = "expected the name of a flow", "write a name or a path: 'extends: turn'"
@@ -223,7 +230,8 @@ def _read_base(
     if problem:
         message = f"{quoted(name)} cannot be extended: {problem.message}"
         return None, [mark.finding(message, problem.remedy, code="unknown-flow")]
-    return _read_merged(page, base, source, above)
+    read = _read_shipped(page.file, page.text) if page.shipped else read_nodes(page)
+    return _merged(read, base, source, above)
 
 
 def _base_path(name: str, path: Path) -> Path | None:
