@@ -13,16 +13,15 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from traceback import format_exc
 from types import CodeType
 from typing import Any
 
 FOUND = "I have found a great many of them."
-ANEW = ("livekit.agents", "turnfsm.livekit", "turnfsm.runtime")
+ANEW = ("livekit.agents", "turnfsm.livekit", "turnfsm.runtime", "prometheus_client")
+"""Prometheus would refuse the metrics of LiveKit a second time."""
 
 
 class Renaming:
@@ -147,11 +146,13 @@ def played(names: list[str]) -> dict[str, Any]:
     return said | play() | {"realtime": start_with_realtime()}
 
 
-def imported_once() -> list[str]:
-    """What `turnfsm.livekit` imports, without what is imported anew."""
+def import_once() -> None:
+    """Import what `turnfsm.livekit` needs, and forget what is imported anew."""
     import turnfsm.livekit  # noqa: F401
 
-    return [name for name in sys.modules if not f"{name}.".startswith(tuple(f"{n}." for n in ANEW))]
+    for name in [*sys.modules]:
+        if f"{name}.".startswith(tuple(f"{anew}." for anew in ANEW)):
+            del sys.modules[name]
 
 
 def in_a_process(task: Callable[[], Any]) -> Any:
@@ -175,9 +176,7 @@ def in_a_process(task: Callable[[], Any]) -> Any:
 
 def main() -> None:
     """Answer line by line."""
-    for name in in_a_process(imported_once):
-        with suppress(ImportError):
-            import_module(name)
+    import_once()
     for line in sys.stdin:
         print(json.dumps(in_a_process(partial(played, line.split()))), flush=True)
 
