@@ -57,7 +57,7 @@ def check_file(name: str | Path, limit: int = LIMIT) -> Report:
 
     Example:
         >>> from turnfsm.check import check_file
-        >>> check_file("half_duplex").ok, check_file("missing.yaml").ok
+        >>> check_file("tool_call").ok, check_file("missing.yaml").ok
         (True, False)
     """
     try:
