@@ -101,10 +101,6 @@ def test_a_fast_tool_is_not_bridged() -> None:
     assert play(FILLERS, 1.2).said(WAIT) == []
 
 
-def test_without_the_section_nothing_is_said() -> None:
-    assert play("turn", 6.0).said(WAIT) == []
-
-
 def test_it_is_said_once_a_turn() -> None:
     """Two slow tools in one turn are bridged once; the next turn has its own."""
     results = iter([Reply(calls=Call("book")), ANSWER, ANSWER])

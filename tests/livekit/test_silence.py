@@ -11,7 +11,7 @@ from flow_text import parsed
 from livekit.agents import Agent
 from outcomes import heard, run
 
-from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm import Flow
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
@@ -59,11 +59,6 @@ def test_a_user_who_says_nothing_is_asked_twice_and_then_the_session_closes() ->
     starts = [round(one.start, 1) for one in outcome.heard]
     assert starts == pytest.approx([8.1, 8.1 + ROUND, 8.1 + 2 * ROUND], abs=0.1)
     assert closed_at(outcome) < 3 * ROUND + 1.0 + 2.5
-
-
-def test_without_the_section_nothing_is_said() -> None:
-    flow, _ = parse_flow("{flow: mine, extends: turn}")
-    assert heard(play(ScriptedUser(), 40.0, flow)) == []
 
 
 def test_the_silence_counts_from_the_end_of_what_the_agent_says() -> None:
