@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from turnfsm.fsm.agenda.turns import TurnEnd
 from turnfsm.fsm.verdicts import Refused, Verdict
 
 from .events import Recorded
 from .follower import Post
 from .rules.rule import AT_ONCE, LONG
 from .rules.waiting import WaitingResults
+from .turn_ends import TurnEnds
 
 __all__ = ["SessionTriggers", "TurnTriggers"]
 
@@ -31,6 +33,10 @@ class TurnTriggers:
         otherwise: Called with what the session did although the flow has refused it or decided
             differently.
         continues: Whether a call of this tool continues when its turn is interrupted.
+        ended: Called with each turn of the user that ends.
+
+    Attributes:
+        ends: How the turns have ended.
     """
 
     def __init__(
@@ -38,10 +44,12 @@ class TurnTriggers:
         post: Post,
         otherwise: Otherwise = lambda verdict, did: None,
         continues: Callable[[str], bool] = lambda tool: False,
+        ended: Callable[[TurnEnd], None] = lambda end: None,
     ) -> None:
         self._post = post
         self._otherwise = otherwise
         self._continues = continues
+        self.ends = TurnEnds(ended)
         self._barged_in: tuple[float, Verdict] | None = None  # the latest interruption
         self._by_noise = (
             False  # the flow would not have interrupted, and no transcript has come since
@@ -56,7 +64,7 @@ class TurnTriggers:
         self._results = WaitingResults()
         self._next_reply: Verdict | None = None  # that must deliver the pending results
         self._in_step = self._heard = self._stopped = self._user_speaks = False
-        self._asked = self._due = False  # a reply to the turn is requested; nothing of it is heard
+        self._asked = False  # a reply to the turn is requested
         self._words: float | None = None  # when the last transcript came that is in no turn yet
         self._spoke = self._answered = False  # since the last turn: speech, a reply to it
         self._commit_of: tuple[float, Verdict] | None = None
@@ -86,6 +94,7 @@ class TurnTriggers:
                 self._interruption()
             case "close":
                 self._interrupted_for_nothing()
+                self.ends.closed()
             case "user_input_transcribed":
                 self._words, self._by_noise = event.t, False
                 self._post("final_transcript", None)
@@ -100,7 +109,7 @@ class TurnTriggers:
             case "speech_interrupted":
                 self._interrupted(event.text("speech"))
             case "speech_done":
-                self._done(event.text("speech"))
+                self._done(event.text("speech"), bool(event.fields.get("interrupted")))
             case "playback_started":
                 self._playback_started()
             case "playback_finished":
@@ -164,27 +173,33 @@ class TurnTriggers:
             return
         if since is not None and event.text("source") != "say":
             self._commit()
-            self._turn_asked()
+            self._turn_asked(speech)
         elif event.text("source") != "say" and self._commit_of is None:
             if self._spoke and not self._user_speaks:  # a realtime model: no transcript yet
                 self._answered = True
+            if self.ends.due:
+                self.ends.continued(speech)
             reply = self._ask("reply", "the model was asked")
             if reply is not None and "request_with_results" in reply.actions:
                 self._otherwise(reply, "the model was asked without the results")
         elif event.text("source") != "say":
-            self._turn_asked()
+            self._turn_asked(speech)
         self._queue.append(speech)
         self._pass_floor_on()
 
     def _commit(self) -> None:
         self._answered = True
+        self.ends.committed()
         verdict = self._ask("turn_committed", "the turn was answered")
         self._commit_of = (self._now, verdict) if verdict else None
 
-    def _turn_asked(self) -> None:
+    def _turn_asked(self, speech: str | None) -> None:
         if not self._asked:
-            self._asked = self._due = True
+            self._asked = True
+            self.ends.asked(speech)
             self._post("reply_requested", None)
+        elif speech is not None:
+            self.ends.continued(speech)
 
     def _message(self) -> None:
         if self._words is None:  # typed, or given by the application
@@ -195,7 +210,7 @@ class TurnTriggers:
             waited = self._now - self._commit_of[0]
             self._otherwise(self._commit_of[1], f"the turn waited for {waited:.1f} s")
         self._words, self._spoke, self._answered, self._commit_of = None, False, False, None
-        self._turn_asked()
+        self._turn_asked(self._speculative[-1] if self._speculative else None)
         self._asked = False
         self._queue += self._speculative
         self._speculative.clear()
@@ -230,7 +245,8 @@ class TurnTriggers:
             if speech == self._holder:
                 self._post("interruptions_disallowed", speech)
 
-    def _done(self, speech: str) -> None:
+    def _done(self, speech: str, interrupted: bool) -> None:
+        self.ends.done(speech, interrupted)
         self._interruptible.pop(speech, None)
         for waiting in (self._speculative, self._queue, self._in_tools):
             if speech in waiting:
@@ -256,8 +272,8 @@ class TurnTriggers:
             if verdict and "start_output" not in verdict.actions:
                 self._otherwise(verdict, "the agent spoke")
             self._post("playout_started", self._holder)
-            if self._due:
-                self._due = False
+            if self.ends.due:
+                self.ends.heard()
                 self._post("turn_replied", None)
 
     def _playback_finished(self, interrupted: bool) -> None:
@@ -270,6 +286,7 @@ class TurnTriggers:
         update, call = event.text("update"), event.text("call")
         if update == "started":
             self._calls[call] = event.text("name")
+            self.ends.called()
             self._post("tool_started", None)
             self._wait_for_tools()
             return

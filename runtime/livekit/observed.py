@@ -6,17 +6,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from livekit.agents import Agent
+from livekit import rtc
+from livekit.agents import Agent, ToolExecutionUpdatedEvent
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.observe.following import FollowedTurn, Following
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
+from .checks import require_turn_detection
+from .context import TurnContext
 from .event_recorder import SessionEvents
+from .overrides.tools import running_call
 from .seconds import Seconds
 
 __all__ = ["ObservedSession", "observed_session"]
@@ -28,7 +33,14 @@ _TO_GOVERN = {
 
 
 class ObservedSession(AgentSession[Userdata_T]):
-    """The result of `TurnSession(observe=True)`: an unchanged `AgentSession`."""
+    """The result of `TurnSession(observe=True)`: an `AgentSession` that decides as it always does.
+
+    It has the members of a `TurnSession`, and gives its tools a `TurnContext`, so that an
+    application needs no other code.
+    """
+
+    backchannel_output: object = None
+    epoch = 0
 
     def __init__(
         self,
@@ -45,24 +57,51 @@ class ObservedSession(AgentSession[Userdata_T]):
         seconds = Seconds.of(flow, limits, timers)
         resumes_after = self.options.interruption["false_interruption_timeout"]
         self._timers = seconds.turn(options, resumes_after)
-        following = Following(flow, self._timers, sinks_of(flow, sinks, view))
-        self._turn = following.turn
-        SessionEvents(self, following.take)
+        self._following = Following(flow, self._timers, sinks_of(flow, sinks, view))
+        SessionEvents(self, self._following.take)
+        rtc.EventEmitter.on(self, "tool_execution_updated", self._tool_moves)
 
     @property
     def turn(self) -> FollowedTurn:
         """The runtime that follows: `state`, `facts` and `journal`."""
-        return self._turn
+        return self._following.turn
+
+    @property
+    def ledger(self) -> Ledger:
+        """The tool calls, without their arguments and results."""
+        return self._following.ledger
+
+    @property
+    def user_turns(self) -> Mapping[str, int]:
+        """As `TurnSession.user_turns`."""
+        return self._following.user_turns
+
+    @property
+    def missing_features(self) -> Mapping[str, str]:
+        """None is missing, as none is needed."""
+        return {}
+
+    async def restore(self) -> None:
+        """Do nothing: an observed session is not stored."""
 
     @property
     def timers(self) -> Mapping[str, float]:
         """The seconds of the timers."""
-        return {**self._turn.flow.timers, **self._timers}
+        return {**self.turn.flow.timers, **self._timers}
 
     async def start(self, agent: Agent, **options: Any) -> Any:
-        """As `AgentSession.start`."""
-        self._turn.start()
+        """As `AgentSession.start`.
+
+        Raises:
+            TurnfsmError: The flow needs a different turn detection.
+        """
+        require_turn_detection(self.turn.flow, self, agent)
+        self.turn.start()
         return await super().start(agent, **options)
+
+    def _tool_moves(self, event: ToolExecutionUpdatedEvent) -> None:
+        if event.update.type == "tool_call_started":  # the tool has not begun to run
+            running_call(self, event.update.function_call.call_id, TurnContext)
 
 
 def observed_session(**options: Any) -> ObservedSession[Any]:

@@ -17,7 +17,7 @@ from turnfsm.runtime.conversation.tool_calls import Result
 from .overrides.components import failure_of
 from .overrides.session import GovernedSession
 from .overrides.speech import GovernedHandle, current_speech, govern, own_id
-from .overrides.tool_context import refuse_handoff
+from .overrides.tool_context import GovernedContext, refuse_handoff
 from .overrides.tools import activity_of, cancel_call, report_result, returned, running_call
 
 __all__ = ["Reports"]
@@ -87,7 +87,7 @@ class Reports:
         tools = self._conductor.tools
         if update.type == "tool_call_started":
             call = update.function_call
-            context = running_call(self._session, call.call_id)
+            context = running_call(self._session, call.call_id, GovernedContext)
             if context is not None and tools.get(call.call_id) is None:
                 speech = govern(context.speech_handle, self._conductor)
                 agent: Any = activity_of(self._session, call.call_id) or self._conductor.agent

@@ -18,7 +18,7 @@ from livekit.agents.voice.events import EventTypes
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 from typing_extensions import TypeVar
 
-from turnfsm.fsm import Flow
+from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.fsm.journal import Closed
 from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.arguments import check_keywords
@@ -109,10 +109,10 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         view: Show the session on a page in the browser while it runs. True means
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
-        observe: Decide nothing: make an unchanged `AgentSession`, and follow it with the flow. The
-            journal has the flow's decisions, and a note ``otherwise`` for each action of the
-            session that the flow refused or decided differently. Only `flow`, `timers`, `limits`,
-            `sinks` and `view` count then, and methods of a subclass do not.
+        observe: Decide nothing: make an `AgentSession`, and follow it with the flow. The journal has
+            the flow's decisions, and a note ``otherwise`` for each action of the session that the
+            flow refused or decided differently. Only `flow`, `timers`, `limits`, `sinks` and `view`
+            count then. A subclass cannot be observed.
         strict: Raise if this livekit-agents lacks anything that turnfsm needs, or is outside the
             supported range. False: run without the features that it lacks; see `missing_features`.
         options: The arguments of `AgentSession`.
@@ -136,6 +136,12 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         def __new__(cls, *args: Any, observe: bool = False, **options: Any) -> Any:
             if not observe:
                 return super().__new__(cls)
+            if cls is not TurnSession:
+                raise TurnfsmError(
+                    f"an observed session has none of the methods of {cls.__name__}; write "
+                    "TurnSession(observe=True, ...), and move what the application calls out of "
+                    f"{cls.__name__}, for example to the agent"
+                )
             from .observed import observed_session  # it imports the audit
 
             known = inspect.signature(TurnSession.__init__).parameters

@@ -15,7 +15,7 @@ from pipecat.services.llm_service import FunctionCallParams, LLMService
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
-from turnfsm.fsm import Flow
+from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.runtime.arguments import check_keywords, check_limits, check_timers
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
@@ -102,6 +102,12 @@ class TurnGovernor:
             check_keywords(cls.__name__, options, known)
             if not observe:
                 return super().__new__(cls)
+            if cls is not TurnGovernor:
+                raise TurnfsmError(
+                    f"an observing governor has none of the methods of {cls.__name__}; write "
+                    "TurnGovernor(observe=True, ...), and move what the application calls out of "
+                    f"{cls.__name__}"
+                )
             from .observed import ObservingGovernor  # imports the audit
 
             return ObservingGovernor(*args, **options)

@@ -13,9 +13,11 @@ from pipecat.services.llm_service import FunctionCallParams
 from pipecat.transports.base_transport import TransportParams
 
 from turnfsm.fsm import Flow
+from turnfsm.fsm.agenda.turns import OUTCOMES
 from turnfsm.runtime.arguments import check_limits, check_timers
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.observe.following import FollowedTurn, Following
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
@@ -56,6 +58,21 @@ class ObservingGovernor:
     def turn(self) -> FollowedTurn:
         """The runtime that follows: `state`, `facts` and `journal`."""
         return self._following.turn
+
+    @property
+    def ledger(self) -> Ledger:
+        """The tool calls, without their arguments and results."""
+        return self._following.ledger
+
+    @property
+    def user_turns(self) -> Mapping[str, int]:
+        """As `TurnGovernor.user_turns`."""
+        return {name: self._following.user_turns[name] for name in OUTCOMES}
+
+    @property
+    def agent_state(self) -> str:
+        """The agent state of the flow that follows: ``listening``, ``thinking`` or ``speaking``."""
+        return self.turn.flow.states[self.turn.state].agent_state or "listening"
 
     def transport(self, params: Params) -> Params:
         """The same parameters."""

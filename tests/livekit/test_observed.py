@@ -246,7 +246,7 @@ def test_the_journal_of_an_observed_session_is_one_of_its_flow(tmp_path: Path) -
     assert replay(journal, load_flow("turn")) is None
     states = [entry.verdict.dest for entry in journal.entries if entry.verdict.entered]
     assert states.count("speaking") == 2
-    assert [note.kind for note in journal.notes] == ["rollout", "closed"]
+    assert [note.kind for note in journal.notes] == ["rollout", "turn", "turn", "closed"]
     assert audit_journal(journal, load_flow("turn")).ok
     waits = explain(journal, load_flow("turn"))
     assert [wait.cause for wait in waits if wait.start > 6.0] == ["nothing_asked"]

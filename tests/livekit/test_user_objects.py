@@ -11,7 +11,7 @@ from livekit.agents import Agent, AgentSession, ModelSettings, RunContext, funct
 from livekit.agents.voice.run_result import RunResult
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from turnfsm.livekit import EventRecorder, TurnContext, TurnSession
+from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.livekit.overrides.run import GovernedRun
 from turnfsm.runtime.livekit.overrides.speech import GovernedHandle
 from turnfsm.runtime.testing.livekit import (
@@ -155,7 +155,7 @@ PUBLIC = [
         (AgentSession, TurnSession),
         (SpeechHandle, GovernedHandle),
         (RunResult, GovernedRun),
-        (RunContext, TurnContext),
+        (RunContext, GovernedContext),
     ]
     for name in ["__init__", *(name for name in dir(theirs) if not name.startswith("_"))]
     if inspect.isfunction(inspect.getattr_static(theirs, name))

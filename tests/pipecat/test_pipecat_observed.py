@@ -130,6 +130,12 @@ def test_the_application_needs_no_other_code() -> None:
     tools = {"book": Tool(1.0, "done", {"cancel_on_interruption": False}, commits=True)}
     stage = Stage(model, tools, governor=_observed, store="no.db", session_id="room")
     assert stage.play(script, seconds=15.0).heard == "It is done."
+    governor: Any = stage.governor
+    assert [(call.name, call.gave) for call in governor.ledger] == [("book", "result")]
+    assert governor.user_turns["replied"] == 1
+    assert governor.agent_state == "listening"
+    own = {name for name in vars(TurnGovernor) if not name.startswith("_")}
+    assert own - set(dir(governor)) == set()
     assert not Path("no.db").exists()
 
 
@@ -149,6 +155,8 @@ def test_a_governor_of_your_own_may_take_arguments_of_its_own() -> None:
     assert Governor(tenant="a", flow="turn").tenant == "a"
     with pytest.raises(TypeError, match=r"Governor\(\) got .* 'tennant'; did you mean 'tenant'"):
         Governor(tennant="a")  # type: ignore[call-arg]
+    with pytest.raises(TurnfsmError, match="none of the methods of Governor"):
+        Governor(tenant="a", observe=True)
 
 
 def test_a_rollout_governs_its_share_and_keeps_a_conversation_in_its_group() -> None:

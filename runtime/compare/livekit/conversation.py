@@ -10,7 +10,7 @@ from livekit.agents import Agent, APIConnectionError, RunContext, function_tool
 
 from turnfsm.fsm import parse_flow
 from turnfsm.runtime.compare.answers import Seen, answer_to, calls_of
-from turnfsm.runtime.livekit.overrides.tool_context import TurnContext
+from turnfsm.runtime.livekit.context import TurnContext
 from turnfsm.runtime.livekit.stock import AgentSession
 from turnfsm.runtime.testing.livekit import (
     Call,

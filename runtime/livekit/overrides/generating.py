@@ -25,6 +25,7 @@ from .history import conversation_of
 from .output import StepOutput
 from .speech import GovernedHandle, govern, own_id
 from .streams import ItemStream
+from .tool_context import GovernedContext
 from .tools import STILL_RUNNING, cancel_call, report_result, running_call
 
 __all__ = ["GeneratingActivity", "let_tools_end"]
@@ -187,7 +188,7 @@ class GeneratingActivity(AgentActivity):
             await asyncio.wait({before})
         await let_tools_end()
         for call in calls:
-            context = running_call(self.session, call)
+            context = running_call(self.session, call, GovernedContext)
             if context is not None and self._conductor.tools.may_answer(call):
                 await context.update(STILL_RUNNING, template="{message}")
 

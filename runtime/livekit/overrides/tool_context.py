@@ -14,13 +14,14 @@ from livekit.agents.voice.generation import make_tool_output
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.tool_call import UNKNOWN, ToolCall
+from turnfsm.runtime.livekit.context import TurnContext
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 from .speech import GovernedHandle
 
 __all__ = [
     "REFUSED",
-    "TurnContext",
+    "GovernedContext",
     "hand_over",
     "hands_over",
     "refuse_handoff",
@@ -32,25 +33,10 @@ __all__ = [
 REFUSED = "the handoff did not happen: its turn was interrupted"
 
 
-class TurnContext(RunContext[Userdata_T]):
-    """The `RunContext` of a tool in a `TurnSession`. Annotate the parameter with either class.
-
-    Example:
-        >>> from livekit.agents import function_tool
-        >>> from turnfsm.livekit import TurnContext
-        >>> @function_tool
-        ... async def book_table(ctx: TurnContext, time: str) -> str:
-        ...     '''Book a table.'''
-        ...     await ctx.commit_point()  # raises if the user has objected
-        ...     return f"booked for {time}"
-    """
+class GovernedContext(TurnContext[Userdata_T]):
+    """The context in a governed session."""
 
     async def wait_for_playout(self) -> None:
-        """As `RunContext.wait_for_playout`.
-
-        Raises:
-            SpeechInterrupted: The user has objected before the tool took effect.
-        """
         speech, call = self.speech_handle, self._call
         if isinstance(speech, GovernedHandle) and call is not None and call.state != "reported":
             await speech.unless_interrupted(super().wait_for_playout())
@@ -67,14 +53,6 @@ class TurnContext(RunContext[Userdata_T]):
         return speech._conductor.tools.get(self.function_call.call_id)
 
     async def commit_point(self) -> None:
-        """Call this right before a side effect. It raises if the user has objected.
-
-        If the user is speaking, it waits until it is known whether they object.
-
-        Raises:
-            SpeechInterrupted: The user has objected, or the application has interrupted the turn.
-                If the tool does not catch it, the call ends with this error.
-        """
         speech = self.speech_handle
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
         if keeping is not None and (why := await keeping.before_effect()) is not None:
@@ -92,14 +70,11 @@ class TurnContext(RunContext[Userdata_T]):
 
     @property
     def call_key(self) -> str:
-        """The key of this call, unique over all sessions of a store.
-
-        Pass it to a service as its idempotency key. After a crash `recover_with` gets the same key.
-        """
         speech = self.speech_handle
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
-        call = self.function_call.call_id
-        return call if keeping is None else keeping.key_of(call, speech.id)
+        if keeping is None:
+            return super().call_key
+        return keeping.key_of(self.function_call.call_id, speech.id)
 
     @asynccontextmanager
     async def with_filler(

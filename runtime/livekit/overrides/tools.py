@@ -6,7 +6,7 @@ import asyncio
 import functools
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from livekit.agents import AgentTask, ToolError, llm
 from livekit.agents.utils import aio
@@ -17,10 +17,11 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import CANCELLED
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
+from turnfsm.runtime.livekit.context import TurnContext
 from turnfsm.runtime.livekit.stock import AgentSession
 
 from .speech import GovernedHandle, govern
-from .tool_context import TurnContext, hand_over, hands_over, refused, without_agent
+from .tool_context import hand_over, hands_over, refused, without_agent
 
 __all__ = [
     "STILL_RUNNING",
@@ -31,6 +32,8 @@ __all__ = [
     "returned",
     "running_call",
 ]
+
+Context = TypeVar("Context", bound=TurnContext[Any])
 
 _is_transition: Any = getattr(llm.tool_context, "is_transition", lambda _: False)
 _approval_scope: Any = getattr(llm.tool_context, "approval_scope", None)
@@ -240,14 +243,17 @@ def _answer_with(earlier: LedgerCall, turn: str) -> Any:
     return llm.ToolResult(text, reply_required=earlier.handoff and earlier.turn != turn)
 
 
-def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] | None:
-    """The context of a running tool call, from any executor."""
+def running_call(
+    session: AgentSession[Any], call_id: str, kind: type[Context]
+) -> Context | None:
+    """The context of a running tool call, from any executor. It becomes one of this class."""
     task = _RunningTasks.get(session, {}).get(call_id)
     if task is None:
         return None
-    if not isinstance(task.ctx, TurnContext):
-        task.ctx.__class__ = TurnContext
-    return task.ctx  # type: ignore[return-value]
+    context: Any = task.ctx
+    if not isinstance(context, kind):
+        context.__class__ = kind
+    return cast(Context, context)
 
 
 def activity_of(session: AgentSession[Any], call_id: str) -> Any:

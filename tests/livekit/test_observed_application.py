@@ -1,0 +1,170 @@
+"""An application that is written for a `TurnSession` runs in an observed one."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from flow_text import parsed
+from livekit.agents import Agent, RunContext, function_tool
+
+from turnfsm import TurnfsmError
+from turnfsm.livekit import (
+    CutOffCall,
+    NotMade,
+    TurnContext,
+    TurnSession,
+    host_fact,
+    on_interruption,
+    once,
+    recover_with,
+    turn_action,
+)
+from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+
+observed = partial(TurnSession, observe=True)
+
+
+async def never_made(call: CutOffCall) -> str:
+    raise NotMade
+
+
+class Clerk(Agent):
+    """Uses what docs/livekit.md, docs/faq.md and docs/store.md show."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+        self.keys: list[str] = []
+
+    @recover_with(never_made)
+    @on_interruption("hold")
+    @once
+    @function_tool
+    async def pay(self, ctx: TurnContext, amount: int) -> str:
+        """Pay."""
+        self.keys.append(ctx.call_key)
+        await ctx.wait_for_playout()
+        await asyncio.sleep(3.0)
+        await ctx.commit_point()
+        assert ctx.call_key == self.keys[-1]
+        return f"paid {amount} for {ctx.userdata}"
+
+    @function_tool
+    async def search(self, ctx: RunContext[str]) -> str:
+        """Search."""
+        assert isinstance(ctx, TurnContext)
+        async with ctx.with_filler("One moment.", delay=0.5):
+            await asyncio.sleep(2.0)
+        async with ctx.foreground():
+            pass
+        await ctx.update("half done")
+        ctx.disallow_interruptions()
+        session = ctx.session
+        session.turn.expect("digits", length=4)
+        session.turn.expect_parameter("pay", "amount")
+        return f"{session.epoch} {dict(session.missing_features)} {session.ledger['call_1'].state}"
+
+    @turn_action
+    def ring(self, event: object) -> None:
+        raise AssertionError("an observed session carries out nothing")
+
+    @host_fact
+    def rung(self) -> bool:
+        raise AssertionError("an observed session asks nothing")
+
+
+def play(tool: str, make: Any = observed, **arguments: object) -> tuple[Any, Clerk]:
+    """A call of the tool, during which the user speaks: `commit_point` of a governed session
+    raises."""
+    model = ScriptedLLM({tool: Reply("I do it.", calls=Call(tool, arguments))}, {tool: "It is done."})
+    user = ScriptedUser().says(tool, at=1.0).says("no stop that", at=4.0)
+    clerk = Clerk()
+    stage = Stage(make, user=user, llm=model, agent=lambda: clerk, userdata="Ada")
+    return stage.run(15.0), clerk
+
+
+def test_a_tool_gets_a_turn_context_whose_commit_point_does_nothing() -> None:
+    outcome, clerk = play("pay", amount=5)
+    assert outcome.errors == []
+    assert [run.message for run in outcome.tools] == ["paid 5 for Ada"]
+    assert len(set(clerk.keys)) == 1
+    assert clerk.keys[0].startswith("speech_")
+
+
+def test_every_member_of_the_context_does_what_it_does_in_livekit() -> None:
+    outcome, _ = play("search")
+    assert outcome.errors == []
+    assert outcome.heard_saying("One moment.") is not None
+    assert outcome.tools[0].message == "0 {} running"
+
+
+def test_the_context_of_an_observed_session_overrides_nothing_of_livekit() -> None:
+    """Each member that is not LiveKit's does nothing, or calls LiveKit's."""
+    own = {name for name in vars(TurnContext) if not name.startswith("_")}
+    assert own == {"commit_point", "call_key", "wait_for_playout"}
+
+
+HOOKS = {"agent_comes", "follow_options", "session_closed", "taken"}
+"""What turnfsm itself calls."""
+
+
+async def test_an_observed_session_has_the_members_of_a_governed_one() -> None:
+    """Each works without an effect."""
+    session = observed()
+    own = {name for name in vars(TurnSession) if not name.startswith("_")} - HOOKS
+    assert own - set(dir(session)) == set()
+    for event in ("turn_verdict", "turn_waits_long", "turn_limit_reached", "turn_property_broken"):
+        session.on(event, print)
+    assert await session.restore() is None
+    assert session.epoch == 0
+    assert session.missing_features == {}
+    assert session.backchannel_output is None
+    assert list(session.ledger) == []
+    session.turn.retime({"settle": 1.0})
+    session.turn.note("mine")
+    assert session.turn.ask("barge_in") is not None
+
+
+def test_an_observed_session_counts_turns_and_calls() -> None:
+    """As a governed one does."""
+    outcomes = {}
+    for observe in (True, False):
+        model = ScriptedLLM(
+            {"pay": Reply("I do it.", calls=Call("pay", {"amount": 5})), "time": "It is noon."},
+            {"pay": "It is done."},
+        )
+        user = ScriptedUser().says("pay", at=1.0).says("the time please", at=12.0)
+        make = partial(TurnSession, observe=observe)
+        stage = Stage(make, user=user, llm=model, agent=Clerk, userdata="Ada")
+        stage.run(18.0)
+        session: Any = stage.session
+        calls = [(call.name, call.gave) for call in session.ledger]
+        outcomes[observe] = dict(session.user_turns), calls
+    assert outcomes[True] == outcomes[False]
+    assert outcomes[True][0]["replied"] == 2
+    assert outcomes[True][1] == [("pay", "result")]
+
+
+async def test_a_flow_with_what_a_client_calls_is_an_error_that_names_the_remedy() -> None:
+    """Nothing would open the microphone of an observed session."""
+    flow = parsed("flow: radio\nextends: push_to_talk\nbutton: {}\n")
+    with pytest.raises(TurnfsmError, match=r"'radio' cannot be observed.*flow='turn'"):
+        observed(flow=flow)
+
+
+async def test_a_flow_that_needs_a_turn_detection_does_not_start_without_it() -> None:
+    """As a governed session; the message says what to give."""
+    session = observed(flow="push_to_talk")
+    with pytest.raises(TurnfsmError, match="give turn_handling={'turn_detection': 'manual'}"):
+        await session.start(Clerk())
+    assert session.turn.state == "listening"
+
+
+async def test_a_subclass_whose_methods_would_be_missing_is_an_error() -> None:
+    class Ours(TurnSession[Any]):
+        def greet(self) -> None: ...
+
+    with pytest.raises(TurnfsmError, match="none of the methods of Ours.*TurnSession.observe=True"):
+        Ours(observe=True)
