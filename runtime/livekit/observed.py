@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from livekit import rtc
 from livekit.agents import Agent, ToolExecutionUpdatedEvent
 from livekit.agents.voice.agent_session import Userdata_T
 
@@ -59,7 +58,7 @@ class ObservedSession(AgentSession[Userdata_T]):
         self._timers = seconds.turn(options, resumes_after)
         self._following = Following(flow, self._timers, sinks_of(flow, sinks, view))
         SessionEvents(self, self._following.take)
-        rtc.EventEmitter.on(self, "tool_execution_updated", self._tool_moves)
+        self.on("tool_execution_updated", self._tool_moves)
 
     @property
     def turn(self) -> FollowedTurn:

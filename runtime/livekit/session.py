@@ -109,10 +109,10 @@ class TurnSession(Button[Userdata_T], Backchannels[Userdata_T], GovernedSession[
         view: Show the session on a page in the browser while it runs. True means
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
-        observe: Decide nothing: make an `AgentSession`, and follow it with the flow. The journal has
-            the flow's decisions, and a note ``otherwise`` for each action of the session that the
-            flow refused or decided differently. Only `flow`, `timers`, `limits`, `sinks` and `view`
-            count then. A subclass cannot be observed.
+        observe: Decide nothing: make an `AgentSession`, and follow it with the flow. The journal
+            has the flow's decisions, and a note ``otherwise`` for each action of the session that
+            the flow refused or decided differently. Only `flow`, `timers`, `limits`, `sinks` and
+            `view` count then. A subclass cannot be observed.
         strict: Raise if this livekit-agents lacks anything that turnfsm needs, or is outside the
             supported range. False: run without the features that it lacks; see `missing_features`.
         options: The arguments of `AgentSession`.

@@ -105,7 +105,7 @@ def _require_observable(flow: Flow) -> None:
     called = [name for name, trigger in flow.triggers.items() if trigger.rpc is not None]
     if called:
         raise TurnfsmError(
-            f"flow {flow.name!r} cannot be observed: a client calls {called[0]!r} by RPC, and only a "
-            "governed session carries that out; observe with a flow without it, such as "
+            f"flow {flow.name!r} cannot be observed: a client calls {called[0]!r} by RPC, and only "
+            "a governed session carries that out; observe with a flow without it, such as "
             "flow='turn'"
         )

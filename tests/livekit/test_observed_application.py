@@ -78,7 +78,8 @@ class Clerk(Agent):
 def play(tool: str, make: Any = observed, **arguments: object) -> tuple[Any, Clerk]:
     """A call of the tool, during which the user speaks: `commit_point` of a governed session
     raises."""
-    model = ScriptedLLM({tool: Reply("I do it.", calls=Call(tool, arguments))}, {tool: "It is done."})
+    reply = Reply("I do it.", calls=Call(tool, arguments))
+    model = ScriptedLLM({tool: reply}, {tool: "It is done."})
     user = ScriptedUser().says(tool, at=1.0).says("no stop that", at=4.0)
     clerk = Clerk()
     stage = Stage(make, user=user, llm=model, agent=lambda: clerk, userdata="Ada")
@@ -157,7 +158,7 @@ async def test_a_flow_with_what_a_client_calls_is_an_error_that_names_the_remedy
 async def test_a_flow_that_needs_a_turn_detection_does_not_start_without_it() -> None:
     """As a governed session; the message says what to give."""
     session = observed(flow="push_to_talk")
-    with pytest.raises(TurnfsmError, match="give turn_handling={'turn_detection': 'manual'}"):
+    with pytest.raises(TurnfsmError, match=r"give turn_handling=\{'turn_detection': 'manual'\}"):
         await session.start(Clerk())
     assert session.turn.state == "listening"
 
@@ -166,5 +167,7 @@ async def test_a_subclass_whose_methods_would_be_missing_is_an_error() -> None:
     class Ours(TurnSession[Any]):
         def greet(self) -> None: ...
 
-    with pytest.raises(TurnfsmError, match="none of the methods of Ours.*TurnSession.observe=True"):
+    with pytest.raises(
+        TurnfsmError, match=r"none of the methods of Ours.*TurnSession\(observe=True"
+    ):
         Ours(observe=True)

@@ -14,6 +14,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.livekit.overrides.run import GovernedRun
 from turnfsm.runtime.livekit.overrides.speech import GovernedHandle
+from turnfsm.runtime.livekit.overrides.tool_context import GovernedContext
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,

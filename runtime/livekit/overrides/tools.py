@@ -243,9 +243,7 @@ def _answer_with(earlier: LedgerCall, turn: str) -> Any:
     return llm.ToolResult(text, reply_required=earlier.handoff and earlier.turn != turn)
 
 
-def running_call(
-    session: AgentSession[Any], call_id: str, kind: type[Context]
-) -> Context | None:
+def running_call(session: AgentSession[Any], call_id: str, kind: type[Context]) -> Context | None:
     """The context of a running tool call, from any executor. It becomes one of this class."""
     task = _RunningTasks.get(session, {}).get(call_id)
     if task is None:
