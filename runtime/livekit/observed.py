@@ -18,8 +18,8 @@ from turnfsm.runtime.observe.following import FollowedTurn, Following
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .checks import require_turn_detection
-from .context import TurnContext
 from .event_recorder import SessionEvents
+from .overrides.tool_context import TurnContext
 from .overrides.tools import running_call
 from .seconds import Seconds
 

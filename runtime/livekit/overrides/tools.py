@@ -17,11 +17,10 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import CANCELLED
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
-from turnfsm.runtime.livekit.context import TurnContext
 from turnfsm.runtime.livekit.stock import AgentSession
 
 from .speech import GovernedHandle, govern
-from .tool_context import hand_over, hands_over, refused, without_agent
+from .tool_context import TurnContext, hand_over, hands_over, refused, without_agent
 
 __all__ = [
     "STILL_RUNNING",
