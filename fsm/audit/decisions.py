@@ -58,7 +58,8 @@ def otherwise_in(journal: Journal) -> Iterator[AuditFinding]:
         if note.kind == "otherwise" and place is not None:
             decided = str(note.data.get("decided"))
             decision = Decision(place[1], int(place[2]), int(place[3]), decided)
-            yield AuditFinding(note.t, "", "", str(note.data.get("did")), decision)
+            letter, property = (str(note.data.get(key, "")) for key in ("failure", "property"))
+            yield AuditFinding(note.t, letter, property, str(note.data.get("did")), decision)
 
 
 def broken_in(

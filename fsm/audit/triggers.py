@@ -16,8 +16,17 @@ from .turn_ends import TurnEnds
 
 __all__ = ["SessionTriggers", "TurnTriggers"]
 
-Otherwise = Callable[[Verdict, str], None]
-"""Called with the flow's decision, and with what the session did instead, as a sentence."""
+Otherwise = Callable[[Verdict, str, str, str], None]
+"""Called with the flow's decision, and with what the session did instead, as a sentence. Then the
+letter of that failure, and the property that forbids it, as in `AuditFinding`."""
+
+Kind = tuple[str, str]
+
+_NONE = ("", "")
+_A = ("A", "no_speculation_while_a_tool_runs")
+_C = ("C", "no_request_before_the_results")
+_D = ("D", "an_interruption_settles")
+_OVER_THE_USER = ("", "no_playout_over_the_user")
 
 
 class TurnTriggers:
@@ -42,7 +51,7 @@ class TurnTriggers:
     def __init__(
         self,
         post: Post,
-        otherwise: Otherwise = lambda verdict, did: None,
+        otherwise: Otherwise = lambda verdict, did, failure, property: None,
         continues: Callable[[str], bool] = lambda tool: False,
         ended: Callable[[TurnEnd], None] = lambda end: None,
     ) -> None:
@@ -51,9 +60,7 @@ class TurnTriggers:
         self._continues = continues
         self.ends = TurnEnds(ended)
         self._barged_in: tuple[float, Verdict] | None = None  # the latest interruption
-        self._by_noise = (
-            False  # the flow would not have interrupted, and no transcript has come since
-        )
+        self._by_noise = False  # the flow would not have interrupted; no transcript since
         self._interruptible: dict[str, bool] = {}  # for each speech that is not done
         self._speculative: list[str] = []  # until the turn is committed
         self._queue: list[str] = []
@@ -68,6 +75,7 @@ class TurnTriggers:
         self._words: float | None = None  # when the last transcript came that is in no turn yet
         self._spoke = self._answered = False  # since the last turn: speech, a reply to it
         self._commit_of: tuple[float, Verdict] | None = None
+        self._waited_for_tools = False  # since then
         self._now = 0.0
 
     def process(self, event: Recorded) -> None:
@@ -75,7 +83,7 @@ class TurnTriggers:
         self._now = event.t
         waited = self._results.process(event)
         if waited is not None and (reply := self._next_reply or self._post("next_reply", None)):
-            self._otherwise(reply, str(waited))
+            self._otherwise(reply, str(waited), "D", "")
         self._translate(event)
         if not self._results.orphaned:
             self._next_reply = None
@@ -135,11 +143,11 @@ class TurnTriggers:
             **dict.fromkeys(usual, True),
         }
 
-    def _ask(self, request: str, did: str, of: Any = None) -> Verdict | None:
+    def _ask(self, request: str, did: str, of: Any = None, kind: Kind = _NONE) -> Verdict | None:
         """Post a request that the session has granted."""
         verdict = self._post(request, of)
         if isinstance(verdict, Refused):
-            self._otherwise(verdict, did)
+            self._otherwise(verdict, did, *kind)
         return verdict
 
     def _user(self, speaks: bool) -> None:
@@ -160,7 +168,7 @@ class TurnTriggers:
     def _interrupted_for_nothing(self) -> None:
         if self._by_noise and self._barged_in is not None:
             self._by_noise, (at, verdict) = False, self._barged_in
-            self._otherwise(verdict, f"the agent was interrupted at {at:.1f} s by a noise")
+            self._otherwise(verdict, f"the agent was interrupted at {at:.1f} s by a noise", "N", "")
 
     def _created(self, event: Recorded) -> None:
         self._interrupted_for_nothing()
@@ -169,7 +177,8 @@ class TurnTriggers:
         since = None if self._answered else self._words
         if since is not None and event.text("source") != "say" and event.t - since < AT_ONCE:
             self._speculative.append(speech)
-            self._ask("preemptive_generation", "the model was asked before the turn was committed")
+            early = "the model was asked before the turn was committed"
+            self._ask("preemptive_generation", early, kind=_A if self._calls else _NONE)
             return
         if since is not None and event.text("source") != "say":
             self._commit()
@@ -181,7 +190,7 @@ class TurnTriggers:
                 self.ends.continued(speech)
             reply = self._ask("reply", "the model was asked")
             if reply is not None and "request_with_results" in reply.actions:
-                self._otherwise(reply, "the model was asked without the results")
+                self._otherwise(reply, "the model was asked without the results", *_C)
         elif event.text("source") != "say":
             self._turn_asked(speech)
         self._queue.append(speech)
@@ -190,6 +199,7 @@ class TurnTriggers:
     def _commit(self) -> None:
         self._answered = True
         self.ends.committed()
+        self._waited_for_tools = bool(self._calls)
         verdict = self._ask("turn_committed", "the turn was answered")
         self._commit_of = (self._now, verdict) if verdict else None
 
@@ -198,8 +208,6 @@ class TurnTriggers:
             self._asked = True
             self.ends.asked(speech)
             self._post("reply_requested", None)
-        elif speech is not None:
-            self.ends.continued(speech)
 
     def _message(self) -> None:
         if self._words is None:  # typed, or given by the application
@@ -208,9 +216,11 @@ class TurnTriggers:
             self._commit()
         if self._commit_of is not None and self._now - self._commit_of[0] > LONG:
             waited = self._now - self._commit_of[0]
-            self._otherwise(self._commit_of[1], f"the turn waited for {waited:.1f} s")
+            kind = _D if self._waited_for_tools else _NONE
+            self._otherwise(self._commit_of[1], f"the turn waited for {waited:.1f} s", *kind)
         self._words, self._spoke, self._answered, self._commit_of = None, False, False, None
-        self._turn_asked(self._speculative[-1] if self._speculative else None)
+        if not self._asked:
+            self._turn_asked(self._speculative[-1] if self._speculative else None)
         self._asked = False
         self._queue += self._speculative
         self._speculative.clear()
@@ -268,9 +278,9 @@ class TurnTriggers:
             self._end_step()
         if self._holder is not None:
             self._stopped = False
-            verdict = self._ask("start_playout", "the agent spoke", self._holder)
+            verdict = self._ask("start_playout", "the agent spoke", self._holder, _OVER_THE_USER)
             if verdict and "start_output" not in verdict.actions:
-                self._otherwise(verdict, "the agent spoke")
+                self._otherwise(verdict, "the agent spoke", *_OVER_THE_USER)
             self._post("playout_started", self._holder)
             if self.ends.due:
                 self.ends.heard()
@@ -298,7 +308,7 @@ class TurnTriggers:
             at, verdict = self._barged_in or (0.0, None)
             cancelled = event.text("status") == "cancelled" and self._now - at < AT_ONCE
             if verdict is not None and cancelled and self._continues(tool):
-                self._otherwise(verdict, f"the call of {tool} was cancelled")
+                self._otherwise(verdict, f"the call of {tool} was cancelled", "D", "")
             if not self._calls:
                 self._post(
                     "tools_released" if self._results.interrupted(call) else "tools_drained", None

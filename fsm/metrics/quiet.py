@@ -220,7 +220,8 @@ class QuietTimes:
             return "winding_down", "the interrupted reply is ending"
         if self._refused:
             return "refused", "; ".join(why for _, why in self._refused.values())
-        if state == "tool_running":
+        # an observed session may wait for the tools of the reply that it has interrupted
+        if state == "tool_running" or (self._asked is not None and self._calls):
             calls = ", ".join(self._calls.values())
             return "tool_running", f"the turn waits for a tool: {calls or 'its name is unknown'}"
         if state == "confirming":

@@ -78,6 +78,9 @@ class Following:
         event = Recorded(t, name, fields)
         if name == "tool_execution_updated":
             self._follow_call(event)
+        elif name == "speech_done" and fields.get("interrupted"):
+            for call in self.ledger.running:  # its turn does not wait for it any more
+                self.ledger.post(call, "turn_over")
         self._triggers.process(event)
         if name == "close":
             self.turn.note(Closed.KIND, **fields)
@@ -95,9 +98,13 @@ class Following:
         why = {"why": end.why} if end.why else {}
         self.turn.note("turn", number=end.turn.number, outcome=end.outcome, deferred=False, **why)
 
-    def _otherwise(self, verdict: Verdict, did: str) -> None:
+    def _otherwise(self, verdict: Verdict, did: str, failure: str, property: str) -> None:
         place = decided_at(self._flow, verdict)
         fields = {"did": did, "decided": str(verdict), "trigger": verdict.trigger}
+        if failure:
+            fields["failure"] = failure
+        if property:
+            fields["property"] = property
         self.turn.note("otherwise", **fields, state=verdict.state, at=str(place or "flow:0:0"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 
-from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal
+from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal, write_journal
 from turnfsm.audit import audit_file, audit_journal
 from turnfsm.fsm.journal import Journal, replay
 from turnfsm.livekit import EventRecorder, TurnSession, rollout
@@ -95,6 +95,32 @@ def test_the_page_shows_these_notes() -> None:
         assert told in page
 
 
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("scene", HOST.scenarios, ids=lambda s: s.id)
+def test_a_note_has_the_letter_that_the_audit_of_a_recording_gives(
+    scene: Scenario, tmp_path: Path
+) -> None:
+    """And the property, but for a speculation that was not wasted. A failure of which public events
+    show nothing before it is over has no note."""
+    events = io.StringIO()
+
+    def recorded(**options: Any) -> Any:
+        session = observed(**options)
+        EventRecorder(session, events)
+        return session
+
+    recorded.__signature__ = inspect.signature(AgentSession)  # type: ignore[attr-defined]
+    _, session = played(scene, recorded)
+    journal, recording = tmp_path / "journal.jsonl", tmp_path / "recording.jsonl"
+    write_journal(journal, session.turn.journal.read())  # type: ignore[attr-defined]
+    recording.write_text(events.getvalue(), encoding="utf-8")
+    kinds = [
+        {(f.failure, f.property) for f in audit_file(file).findings if f.failure}
+        for file in (journal, recording)
+    ]
+    assert kinds[0] - {("A", "no_speculation_while_a_tool_runs")} <= kinds[1]
+
+
 @pytest.mark.exhaustive
 def test_the_page_says_how_many_failures_the_notes_show(tmp_path: Path) -> None:
     """The audit finds more, of a recording of the same session."""
@@ -140,6 +166,33 @@ def test_an_observed_silence_with_a_result_that_waits_says_so() -> None:
     )
 
 
+def test_a_silence_in_which_the_session_waits_for_a_tool_names_the_tool() -> None:
+    """The hook of the application is not blamed for it."""
+    _, session = played(HOST.scenario("S1"), observed)
+    silence = explain(session.turn.journal.read())[0]  # type: ignore[attr-defined]
+    assert silence.cause == "tool_running"
+    waits = "tool_running: the turn waits for a tool: look_up since 3.30 s"
+    assert silence.lines[:-1] == (f"6.75 to 11.30 s  {waits}",)
+
+
+def test_a_hook_is_named_once_livekit_does_not_wait_for_the_tool_any_more() -> None:
+    """LiveKit waits for 5 s; then the hook runs."""
+
+    class Slow(Clerk):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            await asyncio.sleep(2.0)
+
+    model = ScriptedLLM({"look": Reply("I look.", calls=Call("long")), "time": "It is noon."})
+    user = ScriptedUser().says("look", at=1.0).says("the time please", at=7.0)
+    stage = Stage(observed, user=user, llm=model, agent=Slow)
+    stage.run(25.0)
+    lines = [line for wait in explain(stage.session.turn.journal.read()) for line in wait.lines]  # type: ignore[attr-defined]
+    assert any("tool_running: the turn waits for a tool: long since" in line for line in lines)
+    assert [line for line in lines if "is in on_user_turn_completed" in line] == [
+        "13.50 to 15.40 s  application: the turn committed at 8.50 s is in on_user_turn_completed"
+    ]
+
+
 class AskName(AgentTask[str]):
     """A task that ends when the user has said a name."""
 
@@ -170,6 +223,12 @@ class Clerk(Agent):
     async def search(self, context: RunContext) -> str:
         """Search."""
         await asyncio.sleep(3.0)
+        return "found"
+
+    @function_tool
+    async def long(self, context: RunContext) -> str:
+        """Look it up."""
+        await asyncio.sleep(12.0)
         return "found"
 
     @function_tool
@@ -257,9 +316,10 @@ def test_the_audit_of_the_journal_names_what_is_decided_otherwise(tmp_path: Path
     file = tmp_path / "a.jsonl"
     played(HOST.scenario("S1"), lambda **options: observed(**options, sinks=[JsonlSink(file)]))
     first, second = audit_file(file).findings
-    assert first.lines()[0] == "    6.80 s  -  the model was asked before the turn was committed"
+    early = "the model was asked before the turn was committed"
+    assert first.lines()[0] == f"    6.80 s  A  {early} (no_speculation_while_a_tool_runs)"
     assert "preemptive_generation refused in tool_running" in first.lines()[1]
-    assert second.what == "the turn waited for 4.2 s"
+    assert (second.failure, second.what) == ("D", "the turn waited for 4.2 s")
     lines = [line for line in file.read_text().splitlines() if '"otherwise"' in line]
     file.write_text(file.read_text().replace(lines[0], lines[0].replace("turn.yaml:", "turn.")))
     assert audit_file(file).findings == (second,)  # a note of somebody else is no finding

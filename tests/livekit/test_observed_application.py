@@ -22,6 +22,7 @@ from turnfsm.livekit import (
     recover_with,
     turn_action,
 )
+from turnfsm.metrics import measure
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 observed = partial(TurnSession, observe=True)
@@ -131,6 +132,7 @@ async def test_an_observed_session_has_the_members_of_a_governed_one() -> None:
 def test_an_observed_session_counts_turns_and_calls() -> None:
     """As a governed one does."""
     outcomes = {}
+    figures = {}
     for observe in (True, False):
         model = ScriptedLLM(
             {"pay": Reply("I do it.", calls=Call("pay", {"amount": 5})), "time": "It is noon."},
@@ -143,9 +145,14 @@ def test_an_observed_session_counts_turns_and_calls() -> None:
         session: Any = stage.session
         calls = [(call.name, call.gave) for call in session.ledger]
         outcomes[observe] = dict(session.user_turns), calls
+        figures[observe] = measure(session.turn.journal.read())
     assert outcomes[True] == outcomes[False]
     assert outcomes[True][0]["replied"] == 2
     assert outcomes[True][1] == [("pay", "result")]
+    assert figures[True].turns == figures[False].turns == {"replied": 2}
+    assert len(figures[True].responses) == len(figures[False].responses) == 2
+    assert figures[True].tool_calls == figures[False].tool_calls
+    assert len(figures[True].turn_ends) == 2
 
 
 async def test_a_flow_with_what_a_client_calls_is_an_error_that_names_the_remedy() -> None:
