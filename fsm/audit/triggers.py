@@ -132,9 +132,9 @@ class TurnTriggers:
                     self._pass_floor_on()
 
     def host_facts(self) -> Mapping[str, bool]:
-        """Assumes that the output can be held and paused, and that a reply can be requested
-        again."""
-        usual = ("holdable", "pausable", "results_available", "can_regenerate")
+        """Assumes that the output can be held and paused, that a reply can be requested again, and
+        that the agent can speak."""
+        usual = ("holdable", "pausable", "results_available", "can_regenerate", "can_say")
         return {
             "interruptible": self._interruptible.get(self._holder or "", True),
             "endpointing": self._words is not None and not self._answered,

@@ -9,14 +9,23 @@ from turnfsm.fsm import Flow, TurnfsmError, Verdict
 from turnfsm.fsm.agenda.turns import TurnEnd
 from turnfsm.fsm.audit.events import Recorded
 from turnfsm.fsm.audit.triggers import TurnTriggers
+from turnfsm.fsm.flow import Policy
 from turnfsm.fsm.journal import Closed
 from turnfsm.fsm.places import decided_at
+from turnfsm.fsm.source import Location
+from turnfsm.runtime.conversation.backchannels import Backchannels
+from turnfsm.runtime.conversation.confirming import Confirming
+from turnfsm.runtime.conversation.host import TurnHost
+from turnfsm.runtime.event import Event
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.ledger_call import End
 from turnfsm.runtime.turn import TurnRuntime
 
 __all__ = ["FollowedTurn", "Following"]
+
+_OF_TURNS = (TurnHost, Confirming, Backchannels)
+"""What these carry out follows from the decisions about turns, which have notes of their own."""
 
 _ENDS: Mapping[str, End] = {"done": "result", "error": "error"}
 
@@ -45,11 +54,10 @@ class Following:
     def __init__(self, flow: Flow, timers: Mapping[str, float], sinks: Iterable[Sink]) -> None:
         _require_observable(flow)
         self._flow = flow
-        tools = flow.tools
         self._triggers = TurnTriggers(
             lambda trigger, of: self.turn.post(trigger, of),
             self._otherwise,
-            lambda tool: tools.by_name.get(tool, tools.interrupted) != "cancel",
+            lambda tool: self._policy(tool) != "cancel",
             self._turn_ended,
         )
         self.turn = FollowedTurn(flow, self, timers=timers, sinks=sinks)
@@ -59,10 +67,30 @@ class Following:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in self._flow.host_facts:
-            return lambda: self._triggers.host_facts().get(name, False)
+            return lambda: self._holds(name)
         if name in self._flow.actions:
-            return lambda event: None  # it is not carried out
+            return lambda event: self._not_carried_out(name, event)
         raise AttributeError(name)
+
+    def _holds(self, fact: str) -> bool:
+        running = {call.name for call in self.ledger if not call.over}
+        if fact == "tools_held":
+            return any(self._policy(tool) in ("finish", "hold") for tool in running)
+        if tools := self._flow.facts[fact].tools:
+            return not running.isdisjoint(tools)
+        return self._triggers.host_facts().get(fact, False)
+
+    def _policy(self, tool: str) -> Policy:
+        tools = self._flow.tools
+        return tools.by_name.get(tool, tools.interrupted)
+
+    def _not_carried_out(self, name: str, event: Event) -> None:
+        action = self._flow.actions[name]
+        texts = " or ".join(f'"{text}"' for text in action.say) or action.audio
+        if texts:
+            self._otherwise(event.verdict, f"the agent did not say {texts}", "", "")
+        elif name == "hang_up" or not any(hasattr(part, name) for part in _OF_TURNS):
+            self._otherwise(event.verdict, f"{name} was not carried out", "", "")
 
     @property
     def user_turns(self) -> Mapping[str, int]:
@@ -90,6 +118,7 @@ class Following:
         call, known = event.text("call"), self.ledger.find(event.text("call"))
         if event.text("update") == "started" and (known is None or known.over):
             self.ledger.start(call, event.text("name"), "", call)
+            self._without_question(event.text("name"))
         elif event.text("update") == "ended":
             self.ledger.end(call, _ENDS.get(event.text("status"), "cancelled"))
             self.ledger.close_turn(call)
@@ -98,14 +127,26 @@ class Following:
         why = {"why": end.why} if end.why else {}
         self.turn.note("turn", number=end.turn.number, outcome=end.outcome, deferred=False, **why)
 
+    def _without_question(self, tool: str) -> None:
+        if (confirm := self._flow.tools.confirm.get(tool)) is None:
+            return
+        when = f", if {' and '.join(confirm.when)} meet its conditions" if confirm.when else ""
+        source = self._flow.source
+        place = None if source is None else source.key(("tools", "confirm", tool))
+        decided = f"tools: confirm: {tool} runs after the user's yes{when}"
+        self._note_otherwise(f"{tool} ran without a question", decided, place)
+
     def _otherwise(self, verdict: Verdict, did: str, failure: str, property: str) -> None:
-        place = decided_at(self._flow, verdict)
-        fields = {"did": did, "decided": str(verdict), "trigger": verdict.trigger}
-        if failure:
-            fields["failure"] = failure
-        if property:
-            fields["property"] = property
-        self.turn.note("otherwise", **fields, state=verdict.state, at=str(place or "flow:0:0"))
+        kind = {"failure": failure, "property": property}
+        fields = {"trigger": verdict.trigger, "state": verdict.state}
+        fields |= {key: value for key, value in kind.items() if value}
+        self._note_otherwise(did, str(verdict), decided_at(self._flow, verdict), **fields)
+
+    def _note_otherwise(
+        self, did: str, decided: str, place: Location | None, **fields: str
+    ) -> None:
+        at = str(place or "flow:0:0")
+        self.turn.note("otherwise", did=did, decided=decided, at=at, **fields)
 
 
 def _require_observable(flow: Flow) -> None:

@@ -178,3 +178,51 @@ async def test_a_subclass_whose_methods_would_be_missing_is_an_error() -> None:
         TurnfsmError, match=r"none of the methods of Ours.*TurnSession\(observe=True"
     ):
         Ours(observe=True)
+
+
+SECTIONS = """
+flow: desk
+extends: turn
+tools:
+  by_name: {pay: hold}
+  confirm: {pay: {say: "Shall I pay {amount} euros?"}}
+fillers: [{in: tool_running, after: 1.0, say: One moment., tools: pay}]
+silence: {after: 4.0, say: Are you still there?}
+"""
+
+
+def test_what_a_section_of_the_flow_would_have_done_is_in_the_notes() -> None:
+    """The question before a tool, a policy, a filler, and what is said to a silent user."""
+    model = ScriptedLLM({"pay": Reply(calls=Call("pay", {"amount": 5}))}, {"pay": "It is done."})
+    user = ScriptedUser().says("pay", at=1.0).says("no stop that", at=5.0)
+    make = partial(observed, flow=parsed(SECTIONS, "desk.yaml"))
+    stage = Stage(make, user=user, llm=model, agent=Clerk, userdata="Ada")
+    stage.run(25.0)
+    session: Any = stage.session
+    notes = [note.data for note in session.turn.journal.notes("otherwise")]
+    said = {data["did"]: data["at"] for data in reversed(notes)}
+    assert list(said)[::-1][:2] == [
+        "pay ran without a question",
+        'the agent did not say "One moment."',
+    ]
+    assert notes[0]["decided"] == "tools: confirm: pay runs after the user's yes"
+    assert said["pay ran without a question"] == "desk.yaml:6:13"
+    assert said['the agent did not say "One moment."'].startswith("desk.yaml:7:")
+    assert said['the agent did not say "Are you still there?"'].startswith("desk.yaml:8:")
+
+
+def test_an_action_of_your_own_is_in_the_notes() -> None:
+    text = """
+flow: bell
+extends: turn
+actions: {ring: Ring the bell.}
+states: {listening: {on: {turn_committed: {actions: [ring, answer_turn]}}}}
+"""
+    make = partial(observed, flow=parsed(text, "bell.yaml"))
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(make, user=user, llm=ScriptedLLM({"hello": "Hi."}), agent=Clerk, userdata="Ada")
+    stage.run(6.0)
+    session: Any = stage.session
+    [note] = session.turn.journal.notes("otherwise")
+    assert note.data["did"] == "ring was not carried out"
+    assert note.data["at"].startswith("bell.yaml:5:")
