@@ -118,6 +118,8 @@ class QuietTimes:
             self._released[call] = self._calls.pop(call).partition(" since ")[0]
             if len(self._released) > _MOST_CALLS:
                 self._released.pop(next(iter(self._released)))
+            if not self._heard:
+                self._turn_to(now, *self._cause())
         if note.kind == "tool_correction" and call in self._released:
             self._released[call] += f", which {note.data.get('by')} has replaced"
 

@@ -189,7 +189,7 @@ def test_a_hook_is_named_once_livekit_does_not_wait_for_the_tool_any_more() -> N
     lines = [line for wait in explain(stage.session.turn.journal.read()) for line in wait.lines]  # type: ignore[attr-defined]
     assert any("tool_running: the turn waits for a tool: long since" in line for line in lines)
     assert [line for line in lines if "is in on_user_turn_completed" in line] == [
-        "13.50 to 15.40 s  application: the turn committed at 8.50 s is in on_user_turn_completed"
+        "13.40 to 15.40 s  application: the turn committed at 8.50 s is in on_user_turn_completed"
     ]
 
 
