@@ -11,7 +11,6 @@ import attrs
 from .agenda.settlement import Rules
 from .confirm import Confirm
 from .correction import Correction
-from .expect.expectation import Question
 from .fields import Names, Texts, described, doc, loaded
 from .flow_parts import (
     NEVER,
@@ -19,14 +18,12 @@ from .flow_parts import (
     AgentState,
     Fact,
     Group,
-    Policy,
     Scope,
     Seconds,
     State,
     Tools,
     Transition,
     Trigger,
-    Tuning,
     TurnDetection,
     fires_in_words,
     in_words,
@@ -35,6 +32,7 @@ from .flow_properties import Always, LeadsTo, Never, Properties
 from .pace import Pace
 from .phrases import Phrases
 from .source import Path, Source
+from .tuning import Policy, Question, Tuning
 
 __all__ = [
     "NEVER",
@@ -278,14 +276,16 @@ class Flow(Declarations):
 
     @property
     def tunings(self) -> Iterator[tuple[str, str, Tuning, Path]]:
-        """The settings that the flow makes: of a state, a tool or an agent, its name, the tuning
-        and its place."""
+        """The settings that the flow makes: of a state, a tool, an agent or a question, its name,
+        the tuning and its place."""
         for name, state in self.states.items():
             yield "state", name, state.tuning, ("states", name, "tuning")
         for name, tuning in self.tools.tuning.items():
             yield "tool", name, tuning, ("tools", "tuning", name)
         for name, tuning in self.overlays.items():
             yield "agent", name, tuning, ("overlays", name)
+        for name, question in self.questions.items():
+            yield "question", name, question.tuning, ("questions", name, "tuning")
 
     @property
     def named_tools(self) -> Mapping[str, Path]:
@@ -299,6 +299,11 @@ class Flow(Declarations):
             *((name, ("tools", "corrects", name)) for name in tools.corrects),
             *((name, ("facts", key)) for key, fact in self.facts.items() for name in fact.tools),
             *((now, ("migrates", "tools", old)) for old, now in self.migrates.tools.items()),
+            *(
+                (name, (*place, "policies", name))
+                for _, _, tuning, place in self.tunings
+                for name in tuning.policies or ()
+            ),
         ]
         return dict(named)
 

@@ -14,8 +14,8 @@ import attrs
 
 from .confirm import Confirm
 from .correction import Correction
-from .expect.expectation import Expectation
 from .fields import Names, Texts, described, doc, loaded
+from .tuning import Policy, Tuning
 
 __all__ = [
     "NEVER",
@@ -23,21 +23,16 @@ __all__ = [
     "AgentState",
     "Fact",
     "Group",
-    "Policy",
     "Scope",
     "Seconds",
     "State",
     "Tools",
     "Transition",
     "Trigger",
-    "Tuning",
     "TurnDetection",
     "fires_in_words",
     "in_words",
 ]
-
-Policy = Literal["cancel", "detach", "finish", "hold"]
-"""What happens to a tool call if its turn is interrupted."""
 
 AgentState = Literal["listening", "thinking", "speaking"]
 """The agent state that a session publishes, by LiveKit's names."""
@@ -212,47 +207,6 @@ class Transition:
     def guard(self) -> str:
         """Its guard as text: ``a, not b``."""
         return ", ".join([*self.conditions, *(f"not {fact}" for fact in self.unless)])
-
-
-@attrs.frozen
-class Tuning:
-    """Settings of the session that a state replaces. LiveKit reads them at each use."""
-
-    min_duration: float | None = doc(
-        "Seconds that the user must speak before the speech may count as an interruption.",
-        default=None,
-    )
-    min_words: int | None = doc(
-        "Words that must be transcribed before speech may count as an interruption.", default=None
-    )
-    min_silence: float | None = doc(
-        "Seconds of silence within the user's speech after which `user_silent` is true. Default: "
-        "half of LiveKit's `min_delay` of endpointing.",
-        default=None,
-    )
-    mute: bool | None = doc("The user is muted.", default=None)
-    preemptive_generation: bool | None = doc(
-        "Replies may be started before the turn is committed.", default=None
-    )
-    preemptive_tts: bool | None = doc(
-        "Such replies may also be synthesised before the turn is committed.", default=None
-    )
-    max_retries: int | None = doc(
-        "Maximum number of preemptive generations in one user turn.", default=None
-    )
-    max_speech_duration: float | None = doc(
-        "Seconds of user speech after which there is no preemptive generation.", default=None
-    )
-    expect: Expectation | None = doc(
-        "The value that the user is asked for. Their turn ends at once when the value is "
-        "complete, and waits while a part is missing.",
-        default=None,
-    )
-
-    def over(self, other: Tuning) -> Tuning:
-        """These settings, completed by those of another tuning."""
-        own = attrs.asdict(self, recurse=False).items()
-        return attrs.evolve(other, **{name: value for name, value in own if value is not None})
 
 
 @attrs.frozen

@@ -17,8 +17,8 @@ import attrs
 import turnfsm.fsm
 from turnfsm.fsm import Flow, FlowError, TurnfsmError
 from turnfsm.fsm.errors import near
-from turnfsm.fsm.flow_parts import Tuning
 from turnfsm.fsm.memo import once_for_each_flow
+from turnfsm.fsm.tuning import Tuning
 
 if TYPE_CHECKING:
     from turnfsm.fsm.check.report import Report

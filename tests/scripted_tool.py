@@ -7,7 +7,7 @@ from typing import Any
 
 from livekit.agents import function_tool
 
-from turnfsm.fsm.flow_parts import Policy
+from turnfsm.fsm.tuning import Policy
 from turnfsm.livekit import on_interruption
 
 __all__ = ["tool"]

@@ -16,8 +16,8 @@ import attrs
 from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.flow_parts import Tuning
 from turnfsm.fsm.source import Source
+from turnfsm.fsm.tuning import Tuning
 
 from .agenda_parts import Bounds, Deliveries, Table, rules_of, table_of
 from .agenda_world import RETRIES, State, World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .expectation import KINDS, Expectation, Kind, Question, Schema, expected_of
+from .expectation import KINDS, Expectation, Kind, Schema, expected_of
 from .kinds import Extent, amount, date, digits, email, pattern, phone, spelling, yes_no
 from .sense import problems_of
 
@@ -13,7 +13,6 @@ __all__ = [
     "Expectation",
     "Extent",
     "Kind",
-    "Question",
     "Schema",
     "expected_of",
     "extent_of",

@@ -8,10 +8,9 @@ from typing import Any, Literal, get_args
 
 import attrs
 
-from turnfsm.fsm.fields import Names, described, doc
-from turnfsm.fsm.phrases import Phrases
+from turnfsm.fsm.fields import described, doc
 
-__all__ = ["KINDS", "Expectation", "Kind", "Question", "Schema", "expected_of"]
+__all__ = ["KINDS", "Expectation", "Kind", "Schema", "expected_of"]
 
 
 Schema = Mapping[str, Any]
@@ -118,27 +117,3 @@ class Expectation:
     def most(self) -> int | None:
         """The maximum number of characters; None if that is not declared."""
         return self.length if self.length is not None else self.at_most
-
-
-@described
-@attrs.frozen
-class Question(Expectation):
-    """A question of the agent, known by its words, and the value that it asks for.
-
-    Example:
-        >>> from turnfsm import parse_flow
-        >>> text = "{flow: x, extends: turn, questions: {pin: {asked: your PIN, kind: yes_no}}}"
-        >>> flow, _ = parse_flow(text)
-        >>> flow.questions["pin"].is_in("May I have your pin?")
-        True
-    """
-
-    asked: Names = doc(
-        "Phrases. If the agent's last sentence contains one of them, this value is expected, "
-        "whatever the state, the tool or the agent expects.",
-        kw_only=True,
-    )
-
-    def is_in(self, sentence: str) -> bool:
-        """Whether a sentence of the agent asks this."""
-        return Phrases(also=self.asked, anywhere=True).match(sentence)

@@ -124,6 +124,9 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
         yield from _tuning(kind, name, tuning, place, source)
     for name, question in flow.questions.items():
         yield from _expectation(question, ("questions", name), source)
+        if question.tuning.expect is not None:
+            where: Path = ("questions", name, "tuning", "expect")
+            yield problem(source, where, "contradiction.question_expects", name=name)
 
 
 def _tuning(kind: str, owner: str, tuning: Tuning, path: Path, source: Source) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from turnfsm.fsm.confirm import Condition, Confirm
 from turnfsm.fsm.correction import Correction
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import Names, Phrases, Seconds, Texts, Tuning
-from turnfsm.fsm.flow_parts import Policy
+from turnfsm.fsm.tuning import Policy
 
 from .written import AT_LEAST_ONE, ONE_OR_MORE, SHORT, WHOLE, FlowFile
 

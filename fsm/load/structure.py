@@ -13,8 +13,8 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, did_you_mean, near, quoted
 from turnfsm.fsm.fields import yaml_name
 from turnfsm.fsm.flow import NEVER, Names, Seconds, Texts
-from turnfsm.fsm.flow_parts import Policy
 from turnfsm.fsm.source import Path, Source
+from turnfsm.fsm.tuning import Policy
 
 from .meant import as_entry, as_field, belongs, missing
 from .remedies import (

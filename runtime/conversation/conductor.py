@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.fsm.expect import Expectation
-from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.flow import Policy, Tuning
 from turnfsm.fsm.journal import ReplyAudio
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -73,9 +72,9 @@ class Conductor(Core):
             lambda speech: self.record(ReplyAudio(speech.id)),
         )
         self.speeches = Speeches(session, self.log, self.floor)
-        self.tools = ToolCalls(session, ledger, self.log, self.speeches, self.moved)
+        self.tools = ToolCalls(session, ledger, self.log, self.speeches, self.moved, self._policy)
         self.turns = UserTurns(self.log, self.speeches, lambda: session.closing)
-        self.expecting = Expecting(self._expected, lambda: self.turn.now)
+        self.expecting = Expecting(lambda: self.tuning.expect, lambda: self.turn.now)
         self.host = host = TurnHost(self)
         self.objections = Objections(self, host)
         self.user = UserReports(self, host, self.objections)
@@ -110,7 +109,7 @@ class Conductor(Core):
         """The session starts."""
         self.turn.observe(self._observed)
         self.turn.start()
-        self.session.tune(self.tuning)
+        self._tune(self.tuning)
 
     def started(self) -> None:
         """The session has started, perhaps after a worker has died.
@@ -156,7 +155,7 @@ class Conductor(Core):
         """`Agent.phase` has changed: an agent was entered, or hands over. Posts the changes
         for the new agent."""
         if self.governs and self.turn.flow.overlays:
-            self.session.tune(self.tuning)
+            self._tune(self.tuning)
         if self.governs and self._started:
             self.tools.refuse_left()
             self.tools.count()
@@ -184,12 +183,17 @@ class Conductor(Core):
 
     # -- inside
 
-    def _expected(self) -> Expectation | None:
-        """What the agent's last sentence asks for, or else what the state, the tool or the agent
-        expects."""
-        questions = self.turn.flow.questions.values()
-        said = self.speech.last_sentence if questions else ""
-        return next((one for one in questions if one.is_in(said)), self.tuning.expect)
+    def _policy(self, tool: str) -> Policy | None:
+        return (self.tuned.policies or {}).get(tool)
+
+    def _tune(self, tuning: Tuning) -> None:
+        """Apply these settings. Posts a change of whether the step may be interrupted."""
+        speech = self.floor.step.speech if self.floor.step is not None else None
+        before = speech is not None and speech.interruptible
+        self.tuned = tuning
+        self.session.tune(tuning)
+        if speech is not None and speech.interruptible != before:
+            self.speech.interruptions_turned(speech, on=not before)
 
     def _classified(self, fact: str, holds: bool) -> None:
         if self.governs:
@@ -197,15 +201,16 @@ class Conductor(Core):
 
     def _observed(self, seq: int, verdict: Verdict) -> None:
         """After every verdict: update the agent state, and retry pending work."""
-        if self.turn.flow.tools.tuning or self.turn.flow.overlays:  # not only the state decides
-            self.session.tune(self.tuning)
+        flow = self.turn.flow
+        if flow.tools.tuning or flow.overlays or flow.questions:  # not only the state decides
+            self._tune(self.tuning)
         if not isinstance(verdict, Taken):
             return
         begins = verdict.entered or "report_after" in verdict.restarts
         if self.host.wait.reported and (begins or not self.host.waits_on()):
             self.host.wait.over(self.turn.now)
         if verdict.entered:
-            self.session.tune(self.tuning)
+            self._tune(self.tuning)
             self.agent_state.project()
         self.moved()
 

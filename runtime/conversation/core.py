@@ -6,6 +6,8 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import attrs
+
 from turnfsm.fsm import Verdict
 from turnfsm.fsm.flow import NEVER, Tuning
 from turnfsm.fsm.journal import SessionEvent
@@ -32,6 +34,7 @@ class Core(ABC):
     Attributes:
         keeping: Writes to the store, if the session has one.
         turn: Runs the flow.
+        tuned: The settings that are in force.
     """
 
     session: Session
@@ -47,6 +50,7 @@ class Core(ABC):
     turn: TurnRuntime
 
     def __init__(self) -> None:
+        self.tuned = Tuning()
         self._waiting: list[asyncio.Event] = []
         self._offers_soon = False
 
@@ -119,8 +123,8 @@ class Core(ABC):
 
     @property
     def tuning(self) -> Tuning:
-        """The settings of the current state, with those of the agent, and of the tools that the
-        turn waits for."""
+        """The settings of the current state, with those of the agent, of the tools that the turn
+        waits for, and of the agent's question."""
         flow, agent = self.turn.flow, self.agent
         tuning = flow.states[self.turn.state].tuning
         if flow.overlays and agent is not None and agent.setup.name in flow.overlays:
@@ -128,6 +132,9 @@ class Core(ABC):
         for tool, settings in flow.tools.tuning.items():
             if self.tools.blocks((tool,)):
                 tuning = settings.over(tuning)
+        said = self.floor.last_sentence if flow.questions else ""
+        if asked := next((one for one in flow.questions.values() if one.is_in(said)), None):
+            tuning = attrs.evolve(asked.tuning.over(tuning), expect=asked)
         return tuning
 
     def record(self, event: SessionEvent) -> None:

@@ -84,7 +84,6 @@ class Floor:
     Attributes:
         step: The step that holds the floor, or None.
         output: The output of the latest step.
-        last_sentence: The last sentence that was heard of an earlier step.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Floor:
     ) -> None:
         self.step: Step | None = None
         self.output: Output | None = None
-        self.last_sentence = ""
+        self._said_before = ""  # the last sentence that was heard of an earlier step
         self._started = started
         self._finished = finished
         self._audio_came = audio_came
@@ -120,9 +119,18 @@ class Floor:
     def leave(self, speech: Speech) -> Step | None:
         """The step of this speech has returned the floor."""
         if (step := self.step_of(speech)) is not None:
+            self._said_before = self.last_sentence
             self.step = None
             step.gate.open()
         return step
+
+    @property
+    def last_sentence(self) -> str:
+        """The last sentence of the agent that was heard, at least in part, apart from texts of the
+        flow, such as fillers. Empty if the flow does not read texts."""
+        step = self.step
+        said = "" if step is None or step.fixed else step.saying.last_sentence
+        return said or self._said_before
 
     def step_of(self, speech: Speech) -> Step | None:
         """The step of this speech, if it holds the floor."""

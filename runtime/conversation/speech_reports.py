@@ -180,7 +180,6 @@ class SpeechReports:
         if speech.interrupted:
             core.speeches.reply_over(speech)  # the heard part is in the conversation
         if step is not None:
-            core.floor.last_sentence = _heard_of(step) or core.floor.last_sentence
             core.progress.end()
             core.turn.post("step_finished", step.id)
             if (done := core.speeches.left_floor(speech)) is not None:
@@ -203,13 +202,6 @@ class SpeechReports:
         """The flow reads the text of a step."""
         flow = self._core.turn.flow
         return self.needs_sound or bool(flow.questions) or "agent_asked" in flow.host_facts
-
-    @property
-    def last_sentence(self) -> str:
-        """The last sentence of the agent that was heard, at least in part, apart from texts of the
-        flow, such as fillers. Empty if the flow does not read texts."""
-        floor = self._core.floor
-        return (_heard_of(floor.step) if floor.step else "") or floor.last_sentence
 
     @property
     def needs_sound(self) -> bool:
@@ -307,7 +299,3 @@ class SpeechReports:
         core, step = self._core, self._core.floor.step
         if step is not None and core.speeches.text_delays_answer:
             core.offer("reply_ready", step.id)
-
-
-def _heard_of(step: Step) -> str:
-    return "" if step.fixed else step.saying.last_sentence

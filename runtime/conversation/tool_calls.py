@@ -8,7 +8,7 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm.agenda.entries import CallDetached, CallInBackground, CallMade, ReplyStopped
-from turnfsm.fsm.flow import Confirm
+from turnfsm.fsm.flow import Confirm, Policy
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 
@@ -41,6 +41,7 @@ class ToolCalls(ReleasableCalls):
 
     Args:
         moved: Called after an event that may unblock a request.
+        policy: Returns the policy that the settings in force have for a tool.
     """
 
     def __init__(
@@ -50,9 +51,11 @@ class ToolCalls(ReleasableCalls):
         log: Log,
         speeches: Speeches,
         moved: Callable[[], None],
+        policy: Callable[[str], Policy | None],
     ) -> None:
         super().__init__(session, ledger, log, speeches)
         self._moved = moved
+        self._policy = policy
 
     # -- reports of the adapter
 
@@ -72,7 +75,7 @@ class ToolCalls(ReleasableCalls):
             tool: The agent's tool, which may be marked with a policy; None if it has none.
         """
         self.forget_settled()
-        policy = policy_of(name, tool, self._policies)
+        policy = self._policy(name) or policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
         confirm = self.confirmation(name, arguments)
         call = self._calls[call_id] = ToolCall(

@@ -69,7 +69,8 @@ class Reply:
     @property
     def interruptible(self) -> bool:
         """It may be interrupted now."""
-        return not self._holds and self._host.may_interrupt(self)
+        free = self._host.conductor.tuned.interruptible is not False
+        return free and not self._holds and self._host.may_interrupt(self)
 
     def stop(self, source: Source, *, force: bool = False, model: bool = False) -> None:
         """Interrupt it, and its step if that holds the floor."""

@@ -176,8 +176,8 @@ def let_flow_hear(
 ) -> None:
     """Let the STT hear the user during uninterruptible speech, if the flow says so.
 
-    If neither the flow nor the application sets this, and the flow has an uninterruptible text, a
-    warning is logged.
+    If neither the flow nor the application sets this, and the flow makes something of the agent
+    uninterruptible, a warning is logged.
 
     Args:
         flow: The flow. Arguments of the application override it.
@@ -189,11 +189,12 @@ def let_flow_hear(
     if not flow.discard_audio_if_uninterruptible:
         interruption[_DISCARD] = False
         return
-    texts = [n for n, a in flow.actions.items() if a.audible and not a.interruptible]
+    texts = [f"text {n!r}" for n, a in flow.actions.items() if a.audible and not a.interruptible]
+    texts += [f"{kind} {n!r}" for kind, n, one, _ in flow.tunings if one.interruptible is False]
     if texts and not (flow.source is not None and flow.source.written((_DISCARD,))):
         logger.warning(
-            "the user's speech during the text of %r is discarded: the text is uninterruptible, "
-            "and livekit-agents gives the STT silence meanwhile. To answer the user "
+            "the user's speech is discarded while the %s makes the agent's speech "
+            "uninterruptible: livekit-agents gives the STT silence meanwhile. To answer the user "
             "afterwards, write '%s: false' in the flow %s (the line must be without echo); to "
             "discard it without this warning, write true",
             texts[0],

@@ -67,6 +67,14 @@ async def test_a_session_warns_if_it_is_not_said_what_becomes_of_what_the_user_s
         assert "write 'discard_audio_if_uninterruptible: false' in the flow recorded" in warned[0]
 
 
+async def test_it_warns_of_settings_that_make_the_agent_uninterruptible(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    text = "{flow: x, extends: turn, overlays: {clerk: {interruptible: false}}}"
+    TurnSession(flow=parsed(text), proof="off")
+    assert "is discarded while the agent 'clerk' makes the agent's speech" in caplog.text
+
+
 @pytest.mark.parametrize("discards", [True, False])
 async def test_what_the_application_says_counts_without_a_warning(
     discards: bool, caplog: pytest.LogCaptureFixture

@@ -177,3 +177,50 @@ def test_a_muted_user_is_not_heard() -> None:
     stage = Stage(model, flow="half_duplex", vad=ScriptedVAD()).play(over("stop please"))
     assert COUNT in stage.heard
     assert len(stage.asked) == 1
+
+
+UNINTERRUPTIBLE = "tuning: {interruptible: false}"
+
+
+@pytest.mark.parametrize(
+    ("section", "whole"),
+    [
+        ("states: {}", False),
+        (f"states: {{speaking: {{{UNINTERRUPTIBLE}}}}}", True),
+        (f"questions: {{q: {{asked: word3, kind: open, {UNINTERRUPTIBLE}}}}}", True),
+        (f"questions: {{q: {{asked: wordless, kind: open, {UNINTERRUPTIBLE}}}}}", False),
+    ],
+)
+def test_an_uninterruptible_agent_is_heard_to_the_end_and_then_answers(
+    section: str, whole: bool
+) -> None:
+    flow = f"flow: tuned\nextends: turn\n{section}"
+    stage = Stage(tells, flow=parse_flow(flow)[0], vad=ScriptedVAD()).play(over("stop please"))
+    assert (LONG in stage.heard) is whole
+    assert stage.heard.endswith("You said stop please.")
+
+
+@pytest.mark.parametrize(("asked", "ended"), [("your name", True), ("your age", False)])
+def test_a_question_brings_the_policy_of_the_tool_that_its_answer_calls(
+    asked: str, ended: bool
+) -> None:
+    tuning = "tuning: {policies: {look: cancel}}"
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello", 0.5)
+        await stage.until(6.0)
+        await stage.says("Ada", 0.5)
+        await stage.until(9.5)
+        await stage.says("never mind", 0.6)
+
+    def model(messages: Messages) -> Says:
+        if said(messages) == "Ada" and not shows(messages, "found"):
+            return Says("One moment.", calls=(("look", {}),))
+        return Says("What is your name?" if said(messages) == "hello" else "All right.")
+
+    flow = f"flow: asks\nextends: turn\nquestions: {{q: {{asked: {asked}, kind: open, {tuning}}}}}"
+    look = {"look": Tool(8.0, "found")}
+    stage = Stage(model, look, flow=parse_flow(flow)[0], vad=ScriptedVAD()).play(script, seconds=25)
+    assert stage.governor is not None
+    [call] = stage.governor.ledger
+    assert (call.policy == "cancel") is ended

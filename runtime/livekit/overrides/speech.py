@@ -105,7 +105,8 @@ class GovernedHandle(SpeechHandle):
     @property
     def interruptible(self) -> bool:
         """As `allow_interruptions`, without asking the conductor."""
-        return super().allow_interruptions and not self._holds
+        free = self._conductor.tuned.interruptible is not False
+        return super().allow_interruptions and free and not self._holds
 
     def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
         """As `SpeechHandle.interrupt`.
@@ -204,7 +205,7 @@ class GovernedHandle(SpeechHandle):
         if model and floor.holds(self):
             floor.step.agent.interrupt_model()
         if not (self.interrupted or self.done()):
-            if self._holds and not force:
+            if not (force or self.interruptible):
                 raise RuntimeError("This generation handle does not allow interruptions")
             self._source = source
         super().interrupt(force=force, source=source)
