@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
 from turnfsm.fsm.flow import Flow, Row, fires_in_words
 
-from .common import headings, settings, shared_rows
+from .common import headings, scoped_settings, settings, shared_rows
 from .marks import Marks
 from .text import Part, Token, times
 
@@ -50,7 +50,8 @@ class Chart:
     Attributes:
         cards: The states that something leaves, in declared order.
         finals: The states that nothing leaves.
-        common: Rows that most states share, each with the states that are excepted.
+        common: Rows that most states share, each with the states that are excepted; and the
+            settings of tools, agents and questions.
         brief: It is an overview: small, and without a legend.
     """
 
@@ -150,12 +151,8 @@ class _Builder:
 
     def _tuning(self, name: str) -> Iterator[Item]:
         """Settings of the session that apply in the state."""
-        parts = [
-            Part((f"tuning-{name}.{field}",), (Token(f"{field} {value}", "guard"),))
-            for field, value in settings(self.flow.states[name].tuning).items()
-        ]
-        if parts:
-            yield (_word("settings"), *_listed(parts))
+        if values := settings(self.flow.states[name].tuning):
+            yield (_word("settings"), *_set(name, values))
 
     def _refusals(self, name: str) -> Iterator[Item]:
         said = () if name in self.finals else self.flow.without_effect(name)
@@ -230,6 +227,8 @@ class _Builder:
             rows = [(self._part_of(entry.rows),) for entry in entries if entry.rows]
             refused = [(entry.trigger, entry.states) for entry in entries if not entry.rows]
             yield heading, (*rows, *self._without_effect(refused))
+        for heading, values in scoped_settings(self.flow):
+            yield heading, (tuple(_set(heading, values)),)
 
 
 def _is_note(row: Row) -> bool:
@@ -242,6 +241,16 @@ def _listed(parts: list[Part]) -> Iterator[Part]:
     for part in parts[:-1]:
         yield attrs.evolve(part, tokens=(*part.tokens, Token(",", "comma")))
     yield from parts[-1:]
+
+
+def _set(owner: str, values: Mapping[str, str]) -> Iterator[Part]:
+    """The settings of a state, a tool, an agent or a question."""
+    return _listed(
+        [
+            Part((f"tuning-{owner}.{field}",), (Token(f"{field} {value}", "guard"),))
+            for field, value in values.items()
+        ]
+    )
 
 
 def _word(text: str) -> Part:

@@ -1,14 +1,14 @@
-"""The rows that most states share, which are drawn once, and the settings of a state as text."""
+"""The rows that most states share, which are drawn once, and settings as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from turnfsm.fsm.flow import Flow, Row, Transition, Tuning
 
-__all__ = ["Shared", "headings", "settings", "shared_rows"]
+__all__ = ["Shared", "headings", "scoped_settings", "settings", "shared_rows"]
 
 _LEAST = 3  # rows that fewer states share are drawn in each of them
 
@@ -39,7 +39,21 @@ def settings(tuning: Tuning) -> dict[str, str]:
     return {name: _shown(value) for name, value in values if value is not None}
 
 
+def scoped_settings(flow: Flow) -> Iterator[tuple[str, dict[str, str]]]:
+    """The settings that do not belong to a state, each with the tool, agent or question."""
+    for kind, name, tuning, _ in flow.tunings:
+        values = settings(tuning)
+        if kind == "question":
+            question = flow.questions[name]
+            asked = ", ".join(f'"{phrase}"' for phrase in question.asked)
+            values = {"asked": asked, "expect": str(question), **values}
+        if kind != "state":
+            yield f"{kind.capitalize()} {name}", values
+
+
 def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_shown(one)}" for name, one in value.items())
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from turnfsm.fsm.flow import Row, fires_in_words
 
 from .chart import Chart
-from .common import settings
+from .common import scoped_settings, settings
 
 __all__ = ["chart_markdown", "chart_mermaid"]
 
@@ -33,13 +33,20 @@ def _lines(chart: Chart) -> Iterator[str]:
         if flow.kind == "turn":
             yield from (f"Agent state: `{state.agent_state}`.", "")
         if tuned := settings(state.tuning):
-            shown = ", ".join(f"`{name}` {_safe(value)}" for name, value in tuned.items())
-            yield from (f"Settings in this state: {shown}.", "")
+            yield from (f"Settings in this state: {_listed(tuned)}.", "")
         refuses = () if state.final else flow.refused_in(name)
         for word, triggers in (("Refuses", refuses), ("Ignores", state.ignores)):
             if triggers:
                 said = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in triggers)
                 yield from (f"{word} {said}.", "")
+    if scoped := list(scoped_settings(flow)):
+        yield from ("## Settings of tools, agents and questions", "")
+        yield from (f"- {_safe(owner)}: {_listed(values)}" for owner, values in scoped)
+        yield ""
+
+
+def _listed(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"`{name}` {_safe(value)}" for name, value in settings.items())
 
 
 def _row(chart: Chart, row: Row) -> str:
