@@ -127,6 +127,26 @@ def test_clipped_text_fits() -> None:
         assert not words or words.endswith("…") or words == "Your parcel is on its way"
 
 
+SCOPED = """
+flow: desk
+extends: turn
+overlays: {read_terms: {interruptible: false, policies: {pay: hold, look: cancel}}}
+questions: {pin: {asked: [your pin, secret number], kind: yes_no, tuning: {min_words: 1}}}
+tools: {tuning: {pay: {min_words: 3}}}
+"""
+
+
+def test_settings_of_tools_agents_and_questions_are_shown() -> None:
+    flow = parsed(SCOPED)
+    page, picture = render(flow, "md").decode(), render(flow, "svg").decode()
+    assert "- Tool pay: `min_words` 3\n" in page
+    assert "- Agent read_terms: `interruptible` false, `policies` pay: hold, look: cancel\n" in page
+    asked = '`asked` "your pin", "secret number"'
+    assert f"- Question pin: {asked}, `expect` yes_no (wait 4.0), `min_words` 1\n" in page
+    for part in ("Tool_pay.min_words", "Agent_read_terms.policies", "Question_pin.expect"):
+        assert f'id="tuning-{part}"' in picture
+
+
 @pytest.mark.parametrize("kind", ["svg", "md"])
 def test_settings_of_a_state_are_shown(kind: str) -> None:
     """A reader sees what else changes while a state is held."""
