@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 from flow_text import parsed
-from livekit.agents import function_tool
+from livekit.agents import Agent, function_tool
 from scripted_tool import tool
 
 from turnfsm import Flow
@@ -282,6 +282,15 @@ def test_a_disclaimer_is_said_once_and_to_its_end_and_who_speaks_over_it_is_answ
     outcome = play("recorded_line", user, 18.0, tts=ScriptedTTS(durations={text: 4.0, STORY: 6.0}))
     assert said(outcome) == [text, STORY], outcome.timeline()
     assert outcome.heard[0].end - outcome.heard[0].start == pytest.approx(4.0, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["ReadTerms", "Clerk"])
+def test_nobody_interrupts_a_task_that_reads_the_terms(name: str) -> None:
+    reader = partial(type(name, (Agent,), {}), instructions="Read the terms.")
+    user = asks_for_trains().says("stop it now", at=5.0)
+    outcome = play("reads_terms", user, 18.0, agent=reader)
+    assert (outcome.heard[0].text == STORY) is (name == "ReadTerms"), outcome.timeline()
+    assert said(outcome)[-1] == "As you like."
 
 
 def test_a_disclaimer_is_said_again_until_it_was_heard_to_its_end() -> None:
