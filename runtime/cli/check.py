@@ -16,6 +16,7 @@ from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._options import GOVERNED, HostName
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.pipecat.sources import check_flow as check_pipecat
+from turnfsm.runtime.pipecat.sources import not_promised
 from turnfsm.runtime.proof import note_proved, record_of
 
 __all__ = ["check"]
@@ -72,6 +73,10 @@ def check(
     refused = [] if host is None or not loaded else _run_by(host, flows, format == "text")
     for why in refused:
         print(f"error: {why}", file=sys.stderr)
+    if host == "pipecat" and loaded and not refused:
+        for flow in map(load_flow, flows):
+            for what in not_promised(flow):
+                print(f"note: {flow.name} with a realtime service: {what}", file=sys.stderr)
     raise typer.Exit(2 if not loaded else bool(refused) or not proved)
 
 

@@ -22,6 +22,8 @@ from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategie
 
 from turnfsm.fsm import Flow, HostError
 
+from .sources import fixed_texts
+
 __all__ = [
     "check_part",
     "check_realtime",
@@ -158,7 +160,7 @@ def check_realtime(flow: Flow, before: Sequence[FrameProcessor], *, speaks: bool
             f"flow {flow.name!r} has fillers for a slow model, and a realtime service speaks as "
             "soon as it has something to say; leave 'thinking' out of their 'in'"
         )
-    if texts := [name for name, action in flow.actions.items() if action.say and not speaks]:
+    if not speaks and (texts := fixed_texts(flow)):
         raise HostError(
             f"flow {flow.name!r} says fixed texts ({', '.join(texts)}), which a realtime service "
             "does not speak; write a TTS service behind it, or take them out"

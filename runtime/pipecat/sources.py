@@ -3,7 +3,7 @@ action."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import attrs
@@ -16,7 +16,7 @@ from turnfsm.runtime.conversation.vocabulary import (
     actions_used,
 )
 
-__all__ = ["PARTS", "Parts", "check_flow"]
+__all__ = ["PARTS", "Parts", "check_flow", "fixed_texts", "not_promised"]
 
 PartName = Literal["user", "transport", "model", "output", "assistant"]
 
@@ -168,3 +168,20 @@ def check_flow(
             f"flow {flow.name!r} has overlays, by agent, and a Pipecat pipeline has no agents; "
             "write them as the tuning of states or tools"
         )
+
+
+def fixed_texts(flow: Flow) -> list[str]:
+    """The actions that say a fixed text."""
+    return [name for name, action in flow.actions.items() if action.say]
+
+
+def not_promised(flow: Flow) -> Iterator[str]:
+    """What a realtime service needs for this flow, and what cannot be promised then."""
+    yield "its turn detection must be off, and the pipeline needs a VAD and an STT"
+    if "yield_floor" in flow.actions:
+        yield "refused: such a service cannot wait for a filler ('fillers' in thinking)"
+    if texts := fixed_texts(flow):
+        yield f"it does not speak fixed texts ({', '.join(texts)}): the pipeline needs a TTS, too"
+    if "preemptive_generation" in flow.triggers:
+        yield "no reply is requested before the turn is committed (preemptive_generation)"
+    yield "of an interrupted answer it may believe that more was heard than the user has heard"

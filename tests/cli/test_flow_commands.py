@@ -9,8 +9,9 @@ import pytest
 import transitions
 from command import run
 
-from turnfsm.fsm import load_flow
+from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.interop.machine_out import FlowModel
+from turnfsm.runtime.pipecat.sources import not_promised
 from turnfsm.runtime.proof import shipped_proofs
 
 
@@ -86,7 +87,7 @@ def test_an_unknown_flow_is_named(
     [
         ("push_to_talk", "livekit", 0, ""),
         ("push_to_talk", "pipecat", 1, "needs turn_detection='manual', which turnfsm does not"),
-        ("overlap", "pipecat", 0, ""),
+        ("overlap", "pipecat", 0, "note: overlap with a realtime service: its turn detection must"),
         ("utterance", "livekit", 1, "cannot govern a TurnSession: it lacks the trigger"),
     ],
 )
@@ -95,6 +96,20 @@ def test_check_says_whether_a_host_can_run_a_flow(
 ) -> None:
     assert run("check", flow, "--host", host) == status
     assert said in capsys.readouterr().err
+
+
+def test_check_says_what_a_flow_cannot_promise_with_a_realtime_service() -> None:
+    text = "flow: mine\nextends: turn\nfillers: {after: 1, say: Wait., in: thinking}\n"
+    flow, _ = parse_flow(text)
+    assert flow is not None
+    said = "\n".join(not_promised(flow))
+    for part in (
+        "refused: such a service cannot wait",
+        "(say_filler_1)",
+        "(preemptive_generation)",
+    ):
+        assert part in said
+    assert "refused" not in "\n".join(not_promised(load_flow("turn")))
 
 
 def test_proofs_are_recorded_if_all_hold(tmp_path: Path) -> None:
