@@ -54,7 +54,8 @@ class _Maker:
         self.host_facts = {*flow.host_facts}
 
     def rules(self, property: str, row: Mapping[str, Any]) -> Iterator[Rule]:
-        if not has(self.flow, row.get("needs", "")):
+        without = row.get("needs_not", "")
+        if not has(self.flow, row.get("needs", "")) or (without and has(self.flow, without)):
             return
         for values in self._each(row.get("each", "")):
             whole = filled(row, {**self.names, **values})
