@@ -58,7 +58,6 @@ def govern(
             f"flow {loaded.name!r} plays {', '.join(sounds)}, and only TurnSession and "
             "TurnGovernor can play a sound; write 'say: TEXT' instead of 'audio'"
         )
-    unproved = require_proof(loaded, proof)
     conductor = Conductor(session, Ledger())
     host = CustomHost(loaded, conductor.host, session, actions, lambda: None)
     if host.left_to_agent:
@@ -66,5 +65,6 @@ def govern(
             f"flow {loaded.name!r} declares {', '.join(host.left_to_agent)}, and nothing carries "
             "that out; give govern(actions=...) an object with a method of each name"
         )
-    conductor.govern(TurnRuntime(loaded, host, timers=timers, sinks=sinks), unproved)
+    runtime = TurnRuntime(loaded, host, timers=timers, sinks=sinks)
+    conductor.govern(runtime, require_proof(loaded, proof))  # it takes the longest, so it is last
     return conductor
