@@ -12,6 +12,7 @@ from .entries import (
     AnswerDue,
     Answered,
     AnswersByItself,
+    CallCancelled,
     CallDetached,
     CallInBackground,
     CallMade,
@@ -175,8 +176,10 @@ class Agenda:
                 return self._result(call, Obligation.in_background)
             case CallDetached(call):
                 return self._result(call, Obligation.detached)
-            case ResultReady(call):
-                return self._result(call, lambda o: attrs.evolve(o, ready=True))
+            case CallCancelled(call):
+                return self._result(call, lambda o: attrs.evolve(o, cancelled=True))
+            case ResultReady(call, cancelled):
+                return self._result(call, lambda o: o.arrived(cancelled=cancelled))
             case ResultDropped(call):
                 return self._result(call, lambda o: None)
             case ReplyAsked():
@@ -234,9 +237,11 @@ class Agenda:
 
     def _call_made(self, call: str, reply: str) -> Agenda:
         """From now on the utterance is answered by delivering the result, unless it will be
-        requested again: a superseded reply may still make a call while it is being stopped."""
+        requested again: a superseded reply may still make a call while it is being stopped. Earlier
+        utterances, whose own replies were not heard, still need an answer."""
         live = self.reply(reply)
         again = live is not None and live.superseded
+        asked = live.answers if live is not None else ()  # nothing in particular: all
         result = Obligation(
             "result",
             call,
@@ -249,7 +254,7 @@ class Agenda:
             o
             for o in self.obligations
             if (o.kind, o.id) != ("result", call)
-            and (again or o.kind != "utterance" or o.by != reply)
+            and (again or o.kind != "utterance" or o.by != reply or (asked and o.id not in asked))
         )
         agenda = attrs.evolve(self, obligations=(*remaining, result))
         return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda
@@ -338,14 +343,11 @@ class Agenda:
         def settle(o: Obligation) -> Obligation | None:
             if o.by != reply or (only_requested and not o.requested):
                 return o
-            fate = fates[o.column(own, sole=sole)]
+            fate = fates[column := o.column(own, sole=sole)]
+            if column == "cancelled_result" and not o.ready:
+                o, fate = attrs.evolve(o, if_cancelled=fate), fates["pending_result"]
             if row == "speculation_dropped" and o.kind == "utterance" and o.id not in answers:
                 fate = "open"  # it was committed before the speculation
-            failures = o.failures + (fate == "retry")
-            if fate == "retry":
-                fate = "open" if failures < 2 else "with_next"
-            if fate == "delivered" or fate == "dropped":
-                return None
-            return attrs.evolve(o, state=fate, by=None, requested=False, failures=failures)
+            return o.settled(fate)
 
         return self._each(settle)

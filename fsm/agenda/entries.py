@@ -16,6 +16,7 @@ __all__ = [
     "AnswerDue",
     "Answered",
     "AnswersByItself",
+    "CallCancelled",
     "CallDetached",
     "CallInBackground",
     "CallMade",
@@ -122,10 +123,19 @@ class CallDetached:
 
 
 @attrs.frozen
-class ResultReady:
-    """The result of a call has arrived, and can be part of a request."""
+class CallCancelled:
+    """A call is being cancelled with its turn. It may still give a result."""
 
     call: str
+
+
+@attrs.frozen
+class ResultReady:
+    """The result of a call has arrived, and can be part of a request. `cancelled`: it says that the
+    call was cancelled with its turn."""
+
+    call: str
+    cancelled: bool = False
 
 
 @attrs.frozen
@@ -346,6 +356,7 @@ Entry = (
     | AnswersByItself
     | Answered
     | CallMade
+    | CallCancelled
     | CallDetached
     | CallInBackground
     | ResultReady

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
 
-from .settlement import Column, Ending, Kind
+from .settlement import Column, Ending, Fate, Kind
 
 __all__ = ["Obligation", "Reply"]
+
+
+State = Literal["open", "with_next", "with_turn", "delivered_with_turn", "with_model", "claimed"]
+
+_ANSWERED: Mapping[str, Fate] = {"with_turn": "with_next", "delivered_with_turn": "delivered"}
+"""What becomes of an obligation once the interruption of its reply is answered."""
 
 
 @attrs.frozen
@@ -29,19 +36,21 @@ class Obligation:
         requested: The last request of that reply included it.
         made_by: The reply that has made the call.
         background: The framework requests a reply for it.
+        cancelled: Its call was cancelled with its turn.
+        if_cancelled: Its call may still give a result. If it does not, this becomes of it.
         failures: How many replies that claimed it have failed.
     """
 
     kind: Kind
     id: str
-    state: Literal[
-        "open", "with_next", "with_turn", "delivered_with_turn", "with_model", "claimed"
-    ] = "open"
+    state: State = "open"
     by: str | None = None
     ready: bool = True
     requested: bool = False
     made_by: str | None = None
     background: bool = False
+    cancelled: bool = False
+    if_cancelled: Fate | None = None
     failures: int = 0
 
     @property
@@ -70,13 +79,30 @@ class Obligation:
             return "utterance"
         if self.id == own:
             return "own_result"
+        if self.cancelled and self.by == self.made_by:
+            return "cancelled_result"
         if not self.requested:
             return "background_result" if self.background else "pending_result"
         return "sole_result" if sole else "result"
 
+    def arrived(self, *, cancelled: bool) -> Obligation | None:
+        """Its result has arrived. `cancelled`: the result says that its call was cancelled."""
+        settled = self.if_cancelled if cancelled else None
+        arrived = attrs.evolve(self, ready=True, cancelled=cancelled, if_cancelled=None)
+        return arrived if settled is None else arrived.settled(settled)
+
+    def settled(self, fate: Fate) -> Obligation | None:
+        """What has claimed it, or interrupted that, is over."""
+        if fate == "delivered" or fate == "dropped":
+            return None
+        failures = self.failures + (fate == "retry")
+        if fate == "retry":
+            fate = "open" if failures < 2 else "with_next"
+        return attrs.evolve(self, state=fate, by=None, requested=False, failures=failures)
+
     def in_background(self) -> Obligation:
         """The framework requests a reply for it."""
-        state: Literal["with_next", "claimed"] = "with_next" if self.by is None else "claimed"
+        state: State = "with_next" if self.by is None else "claimed"
         return attrs.evolve(self, state=state, background=True)
 
     def detached(self) -> Obligation:
@@ -93,11 +119,12 @@ class Obligation:
 
     def after_interruption(self, *, answered: bool) -> Obligation | None:
         """It is known whether the interruption of its reply is answered."""
+        decided, later = self, self.if_cancelled
+        if later is not None and later in _ANSWERED:
+            decided = attrs.evolve(self, if_cancelled=_ANSWERED[later] if answered else "open")
         if not self.undecided:
-            return self
-        if not answered:
-            return attrs.evolve(self, state="open")
-        return attrs.evolve(self, state="with_next") if self.state == "with_turn" else None
+            return decided
+        return decided.settled(_ANSWERED[self.state] if answered else "open")
 
 
 @attrs.frozen

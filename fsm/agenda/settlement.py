@@ -51,6 +51,7 @@ Column = Literal[
     "result",
     "sole_result",
     "pending_result",
+    "cancelled_result",
     "background_result",
     "own_result",
 ]

@@ -222,7 +222,8 @@ def _wrong_at_rest(world: World, s: State) -> Wrong | None:
         lost = (
             call.made and not call.delivered and deliveries.agenda.find("result", f"c{n}") is None
         )
-        if lost and ("result", f"c{n}") not in s.may_wait:
+        covered = call.cancelled and ("result", f"c{n}") in s.covered
+        if lost and not covered and ("result", f"c{n}") not in s.may_wait:
             return "nothing_due_is_forgotten", f"the result of call {n} is lost"
     return None
 

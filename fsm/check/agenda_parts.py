@@ -14,6 +14,7 @@ import attrs
 from turnfsm.fsm.agenda.agenda import Agenda
 from turnfsm.fsm.agenda.entries import (
     AnswerDue,
+    CallCancelled,
     CallDetached,
     CallMade,
     CallsReceived,
@@ -80,6 +81,7 @@ class Call:
 
     made_by: int | None = None
     runs: bool = False
+    cancelled: bool = False
     made: int = 0
     delivered: int = 0
 
@@ -188,10 +190,15 @@ class Parts:
             s = self._call(s, n, made)
         return self._reply(s, r, phase="plays", answers=frozenset())
 
-    def end_call(self, s: Deliveries, n: int) -> Deliveries:
+    def cancel(self, s: Deliveries, n: int) -> Deliveries:
+        """A call is being cancelled with its turn."""
+        cancelled = self._call(s, n, attrs.evolve(s.calls[n], cancelled=True))
+        return self._log(cancelled, CallCancelled(f"c{n}"))
+
+    def end_call(self, s: Deliveries, n: int, cancelled: bool = False) -> Deliveries:
         """A call has ended, and its result can be part of a request."""
-        ended = self._call(s, n, attrs.evolve(s.calls[n], runs=False))
-        return self._log(ended, ResultReady(f"c{n}"))
+        ended = attrs.evolve(s.calls[n], runs=False, cancelled=cancelled)
+        return self._log(self._call(s, n, ended), ResultReady(f"c{n}", cancelled))
 
     def detach(self, s: Deliveries, n: int) -> Deliveries:
         """The model was told that a call is still running, so the reply does not wait for it."""

@@ -36,7 +36,9 @@ class State:
         may_wait: The claims that may wait for a next reply, however long.
         failed: How many replies have failed in the same way to deliver each claim.
         dropped: The claim that has left the agenda unheard.
-        begun: The claims of which the user has heard a part when they interrupted.
+        begun: The claims of which the user has heard a part when they interrupted, and the results
+            of calls that were cancelled then.
+        covered: The results of cancelled calls whose interruption was answered.
         left: How many disturbances may still come.
     """
 
@@ -46,6 +48,7 @@ class State:
     failed: frozenset[tuple[tuple[Claim, Ending], int]] = frozenset()
     dropped: Claim | None = None
     begun: frozenset[Claim] = frozenset()
+    covered: frozenset[Claim] = frozenset()
     voice: bool = False
     left: int = 0
 
@@ -77,6 +80,9 @@ class World:
         for r in deliveries.live:
             yield from self._goes_on(s, r)
         for n, call in enumerate(deliveries.calls):
+            if call.cancelled and call.runs:
+                ended = self._after(s, self.parts.end_call, n, True)
+                yield f"call {n} is cancelled", ended
             if call.runs:
                 yield f"call {n} ends", self._after(s, self.parts.end_call, n)
 
@@ -125,21 +131,14 @@ class World:
             yield "the worker dies", died
 
     def _ends(self, s: State, r: int) -> Iterator[Move]:
-        over, phase = self._over(s, r, "user"), s.deliveries.replies[r].phase
-        yield f"a voice interrupts reply {r}", attrs.evolve(over, voice=True)
-        yield f"the application interrupts reply {r}", self._over(s, r, "application")
-        yield f"the agent of reply {r} is left", self._over(s, r, "agent_left")
-        yield f"a limit ends reply {r}", self._over(s, r, "limit")
+        phase = s.deliveries.replies[r].phase
+        yield from self._is_interrupted(s, r, "")
+        if (cancelled := self._cancelled(s, r)) != s:
+            yield from self._is_interrupted(cancelled, r, ", which cancels its calls")
         if s.deliveries.agenda.outdated(f"r{r}"):
             yield f"a result supersedes reply {r}", self._over(s, r, "result")
         if phase in ("sent", "plays"):
             yield f"reply {r} fails", self._over(s, r, "failure")
-        if phase == "plays":
-            heard = self._after(s, self.parts.begin, r)
-            over = attrs.evolve(self._over(heard, r, "user"), voice=True)
-            yield f"the user interrupts reply {r}, and has heard a part of it", over
-            over = self._over(heard, r, "application")
-            yield f"the application interrupts reply {r}, of which a part was heard", over
         if phase == "waits":
             yield f"reply {r} ends without another step", self._over(s, r, "finished")
         for n, call in enumerate(s.deliveries.calls):
@@ -148,6 +147,26 @@ class World:
             if call.runs and call.made_by == r and phase == "plays":
                 over = self._over(self._after(s, self.parts.begin, r), r, "tool", f"c{n}")
                 yield f"call {n} interrupts reply {r}, of which a part was heard", over
+
+    def _is_interrupted(self, s: State, r: int, also: str) -> Iterator[Move]:
+        over = self._over(s, r, "user")
+        yield f"a voice interrupts reply {r}{also}", attrs.evolve(over, voice=True)
+        yield f"the application interrupts reply {r}{also}", self._over(s, r, "application")
+        yield f"the agent of reply {r} is left{also}", self._over(s, r, "agent_left")
+        yield f"a limit ends reply {r}{also}", self._over(s, r, "limit")
+        if s.deliveries.replies[r].phase == "plays":
+            heard, part = self._after(s, self.parts.begin, r), f"of which a part was heard{also}"
+            over = attrs.evolve(self._over(heard, r, "user"), voice=True)
+            yield f"the user interrupts reply {r}, {part}", over
+            over = self._over(heard, r, "application")
+            yield f"the application interrupts reply {r}, {part}", over
+
+    def _cancelled(self, s: State, r: int) -> State:
+        """The calls of a reply are being cancelled."""
+        for n, call in enumerate(s.deliveries.calls):
+            if call.runs and call.made_by == r:
+                s = self._after(s, self.parts.cancel, n)
+        return s
 
     def _noise(self, s: State) -> State:
         """After a noise, a claim that the table reopens was not stopped by the user."""
@@ -164,6 +183,11 @@ class World:
         utterance = f"u{s.deliveries.utterances}"
         claims = [o for o in s.deliveries.agenda.obligations if o.state != "claimed"]
         quiet = attrs.evolve(_start_again(s), voice=False, begun=frozenset())
+        calls = s.deliveries.calls
+        covered = {
+            (kind, id) for kind, id in s.begun if kind == "result" and calls[int(id[1:])].cancelled
+        }
+        quiet = attrs.evolve(quiet, covered=s.covered | covered)
         committed = self._after(quiet, self.parts.commit)
         committed = self._note_dropped(committed, claims, s.begun)
         uttered = self._after(committed, self.parts.said)
@@ -194,6 +218,7 @@ class World:
         }
         # until it is known whether a voice was a noise, the rest of a result is not dropped
         kept = {(kind, id) for kind, id in begun if by != "user" or kind == "utterance"}
+        begun |= {(o.kind, o.id) for o in claims if o.cancelled}
         ended = self._note_dropped(ended, claims, kept)
         ended = attrs.evolve(ended, begun=ended.begun | begun) if by == "user" else ended
         if by in ("failure", "limit"):

@@ -56,7 +56,8 @@ class SpeechReports:
             self.reply_started(speech)
         turn = core.turns.ask(task, speech)
         if turn is not None and turn.number == core.log.turns.latest:
-            self._objections.answered(turn.info.new_transcript, speech)
+            text = turn.info.new_transcript or self._user.transcript  # which has come meanwhile
+            self._objections.answered(text, speech)
             core.turn.post("reply_requested", turn=turn.number, speech=speech.id)
 
     def answers_by_itself(self, speech: Speech) -> None:
@@ -90,11 +91,11 @@ class SpeechReports:
         if (step := core.floor.step_of(speech)) is not None:
             core.turn.post("step_interrupted", step.id)
             return
-        core.speeches.reply_over(speech)
-        if core.tools.find(RUNNING, speech):
+        if core.tools.find(RUNNING, speech):  # before its claims settle: some calls end with it
             core.turn.post("speech_interrupted", speech=speech.id)
         elif core.speeches.between_steps(speech):
             speech.end()  # its calls have ended, so it need not wait for other speeches
+        core.speeches.reply_over(speech)
         core.moved()
 
     def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 import attrs
 
 from turnfsm.fsm import Verdict
-from turnfsm.fsm.agenda.entries import ResultDropped, ResultReady
+from turnfsm.fsm.agenda.entries import CallCancelled, ResultDropped, ResultReady
 from turnfsm.fsm.flow import Confirm, Policy
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import Log
@@ -251,14 +251,13 @@ class ToolCall:
         update = self.state in ("answered", "reported") and not self.entry.committed
         if update or self.awaits_input:
             return  # the result follows
-        if self.cancellation is not None and self.ends_with_turn:
-            self.drop("it was cancelled with its turn")
-        elif empty:
+        cancelled = self.cancellation is not None and self.ends_with_turn
+        if empty and not cancelled:
             self.drop("it gave nothing to say")
         elif self.agent is not None and self.agent.setup.replies_to_results:
             self.drop("the model replies to it by itself")
         else:
-            self._log.add(ResultReady(self.id))
+            self._log.add(ResultReady(self.id, cancelled))
 
     def drop(self, reason: str) -> None:
         """Its result need not be delivered, now or later."""
@@ -297,6 +296,8 @@ class ToolCall:
             self.speech.stop("audio_activity")
 
     def cancel_tool(self) -> None:
+        if self.ends_with_turn:
+            self._log.add(CallCancelled(self.id))
         if self.agent is not None:
             self.agent.cancel_call(self.id)
 

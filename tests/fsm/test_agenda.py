@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from turnfsm.fsm.agenda.entries import (
     AnswerDue,
     Answered,
     AnswersByItself,
+    CallCancelled,
     CallDetached,
     CallInBackground,
     CallMade,
@@ -114,6 +116,32 @@ def test_a_result_that_a_voice_has_interrupted_starts_a_reply_if_that_was_a_nois
     agenda = fold(*made, *sent, *([then] if then is not None else []))
     assert {states(agenda)[call] for call in "ab"} == {state}
     assert bool([o for o in agenda.open if o.kind == "result"]) == (state == "open")
+
+
+CANCELLED = *ASKED, CallMade("c", "r"), SpeechInterrupted("r", "user"), CallCancelled("c")
+OVER, GIVEN = ReplyEnded("r", "user"), ResultReady("c", cancelled=True)
+
+
+@pytest.mark.parametrize("order", list(permutations([OVER, GIVEN, NoiseEnded()])))
+def test_a_cancelled_call_is_delivered_if_nothing_answers_the_interruption(
+    order: Sequence[Entry],
+) -> None:
+    """Otherwise nobody would tell the user that what they have asked for is not done."""
+    assert [o.id for o in fold(*CANCELLED, *order).open] == ["c"]
+
+
+@pytest.mark.parametrize("order", list(permutations([OVER, GIVEN, TurnCommitted(2)])))
+def test_a_cancelled_call_is_not_delivered_if_a_turn_answers_the_interruption(
+    order: Sequence[Entry],
+) -> None:
+    assert states(fold(*CANCELLED, *order)) == {}
+
+
+@pytest.mark.parametrize("order", list(permutations([OVER, ResultReady("c"), TurnCommitted(2)])))
+def test_a_call_that_ends_although_it_is_being_cancelled_is_delivered(
+    order: Sequence[Entry],
+) -> None:
+    assert [o.id for o in fold(*CANCELLED, *order).open] == ["c"]
 
 
 SAID_IN_PART = (
@@ -268,7 +296,8 @@ ENTRIES = st.one_of(
     st.builds(CallMade, CALLS, REPLIES),
     CALLS.map(CallInBackground),
     CALLS.map(CallDetached),
-    CALLS.map(ResultReady),
+    CALLS.map(CallCancelled),
+    st.builds(ResultReady, CALLS, st.booleans()),
     st.builds(ReplyAsked, REPLIES, st.lists(WORDS), st.lists(CALLS), st.booleans()),
     st.builds(
         RequestSent, REPLIES, st.lists(CALLS), st.none() | st.lists(CALLS), answers=st.booleans()

@@ -94,6 +94,9 @@ TESTS: dict[str, Callable[[], object]] = {
     "GovernedExecutor.execute": (
         test_repeated_calls.test_a_second_call_whose_turn_is_interrupted_is_told_that_the_first_one_runs
     ),
+    "GovernedHandle._authorize_generation": (
+        test_slow_model.test_a_filler_that_is_due_when_the_reply_gets_the_floor_goes_first
+    ),
     "GovernedHandle._item_added": (
         test_needed.test_a_model_that_is_asked_for_something_else_is_shown_a_result_that_has_come
     ),

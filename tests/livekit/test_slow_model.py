@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from livekit.agents import Agent, APIConnectionError, function_tool, llm
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import replay
-from turnfsm.livekit import TurnSession
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -43,6 +44,7 @@ def play(
     lasts: float = 1.2,
     until: float = 20.0,
     model: ScriptedLLM | None = None,
+    tools: Sequence[Any] = (),
     **options: Any,
 ) -> tuple[Outcome, Stage]:
     answers = {"a table": Reply(ANSWER, ttft=seconds), "never mind": "As you like."}
@@ -51,7 +53,7 @@ def play(
         user=user or ScriptedUser().says("a table", at=1.0),
         llm=model or ScriptedLLM(answers),
         tts=ScriptedTTS(durations={WAIT: lasts}),
-        agent=lambda: Agent(instructions="Book tables."),
+        agent=lambda: Agent(instructions="Book tables.", tools=list(tools)),
         **options,
     )
     outcome = stage.run(until)
@@ -360,3 +362,23 @@ def test_a_turn_that_the_application_holds_is_bridged(
     assert filled == ([WAIT, ANSWER] * 2 if said else alone), outcomes[0].timeline()
     start = next(one.start for one in outcomes[0].heard if one.text == ANSWER)
     assert start <= outcomes[1].heard[0].start + 0.3
+
+
+def test_a_filler_that_is_due_when_the_reply_gets_the_floor_goes_first() -> None:
+    """The user waits for a tool; a turn is deferred until it has ended. Before, nobody was heard
+    any more."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("a table", at=1.0).says("never mind", at=4.5)
+    answers = {"a table": Reply(calls=Call("book")), "never mind": Reply(ANSWER, ttft=1.5)}
+    flow = flow_of(f'{{after: 1.5, say: "{WAIT}", in: [thinking, tool_running]}}')
+    outcome, _ = play(flow, 0.0, user, 0.6, model=ScriptedLLM(answers), tools=[book])
+    assert outcome.errors == []
+    ((_, end), *_) = reversed(said(outcome, WAIT))
+    assert [heard.start >= end for heard in outcome.heard if heard.text == ANSWER] == [True]

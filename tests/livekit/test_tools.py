@@ -86,6 +86,22 @@ def test_a_cancelled_tool_ends_at_once_and_says_so() -> None:
     assert _outcome(stage).errors == []
 
 
+def test_the_agent_says_that_a_tool_was_cancelled_if_a_noise_has_done_so() -> None:
+    """Otherwise it would be silent for good: nothing answers a noise."""
+    stage = Stage(
+        TurnSession,
+        user=ScriptedUser().says(BOOK, at=1.0).makes_noise(at=3.0, duration=0.8),
+        llm=ScriptedLLM(
+            {"book": Reply("Let me see whether they have one.", calls=Call("book"))},
+            {"book": "I could not book it."},
+        ),
+        tools=[on_interruption("cancel")(_slow())],
+        can_pause=False,
+    )
+    outcome = stage.run(15.0)
+    assert outcome.heard_saying("could not book") is not None, outcome.timeline()
+
+
 def test_a_tool_that_has_reported_is_not_cancelled_with_its_turn() -> None:
     """cancel: it has told the user that it goes on, so it goes on, and its result is told."""
 

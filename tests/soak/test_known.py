@@ -360,6 +360,44 @@ MENDED = {
         switches=frozenset({"barge_in", "manual", "slow_words"}),
         detection="manual",
     ),
+    "the user asks to wait just after a request, and the policy cancel ends its call": Script(
+        "",
+        (attrs.evolve(ASKED, ttft=1.5), Sound(2.7, 0.6, 2, phrase="hold on")),
+        {1: Job(6.0, policy="cancel")},
+        switches=frozenset({"barge_in", "hold", "policies"}),
+        keys=Keys(hold=3.0),
+    ),
+    "a filler is due when the reply to a deferred turn gets the floor": Script(
+        "",
+        (
+            Sound(2.3, 1.2, 4, calls=(1,), answer=3, ttft=1.5),
+            Sound(8.5, 0.6, 2, calls=(2,), answer=0, ttft=1.5),
+        ),
+        {1: Job(6.0, policy="hold"), 2: Job(0.5)},
+        obeys="never",
+        switches=frozenset({"barge_in", "fillers", "policies"}),
+        keys=Keys(fillers=("thinking", "tool_running")),
+    ),
+    "a reply to two sentences makes a call that gives nothing, and then comes a hold": Script(
+        "",
+        (
+            Sound(0.5, 0.6, 2, answer=3),
+            Sound(2.6, 0.9, 3, likely=False, calls=(1,), answer=3, ttft=0.05),
+            Sound(5.0, 0.9, 3, phrase="bear with me"),
+        ),
+        {1: Job(0.5, ends="nothing")},
+        switches=frozenset({"barge_in", "hold"}),
+        keys=Keys(hold=3.0),
+        hook=1.0,
+    ),
+    "a realtime model transcribes a turn while its hook runs, and a handoff is due": Script(
+        "",
+        (attrs.evolve(ASKED, answer=10), Sound(4.0, 0.9, 3, answer=3)),
+        {1: Job(0.5, ends="hands_off")},
+        switches=frozenset({"barge_in", "handoff", "realtime"}),
+        model="realtime",
+        hook=1.0,
+    ),
 }
 
 

@@ -19,13 +19,14 @@ from opentelemetry import context as otel_context
 from turnfsm.fsm.journal import ReplyText
 from turnfsm.runtime.conversation.open_calls import RUNNING, UNCOMMITTED
 from turnfsm.runtime.conversation.pauses import Sound
+from turnfsm.runtime.conversation.ports import Speech
 
 from .generating import let_tools_end
 from .handoff import HandoffActivity
 from .history import conversation_of
 from .projected import send, shared
 from .recognition import turn_of
-from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of_call
+from .speech import GovernedHandle, OwnRequest, current_speech, govern
 from .streams import CountedNode, CountedStream
 
 __all__ = ["LIVEKIT_TELLS", "RequestingActivity"]
@@ -162,7 +163,7 @@ class RequestingActivity(HandoffActivity):
         ]
         shown |= {item.id for item in missing}
         calls = self._conductor.tools.find(UNCOMMITTED)
-        ended = (item for call in calls for item in items_of_call(call.speech, call.id))
+        ended = (item for call in calls for item in _items_of_call(call.speech, call.id))
         return missing + [item for item in ended if item.id not in shown and item.id not in known]
 
     def stream_came(self, first_text: bool) -> None:
@@ -316,3 +317,10 @@ def _calling(
     )
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
+
+
+def _items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
+    """A call and its output, as LiveKit will commit them; nothing if there is no output yet."""
+    items = speech.chat_items if isinstance(speech, SpeechHandle) else []
+    own = [item for item in items if getattr(item, "call_id", None) == call_id]
+    return own if any(item.type == "function_call_output" for item in own) else []

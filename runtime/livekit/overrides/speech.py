@@ -15,7 +15,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.tool_executor import _RunningTasks
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.ports import Source, Speech
+from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "OwnRequest",
     "current_speech",
     "govern",
-    "items_of_call",
     "own_id",
     "printed_as",
     "running_for",
@@ -220,7 +219,7 @@ class GovernedHandle(SpeechHandle):
         # Once LiveKit's task has the floor, it cannot wait for the floor again.
         await super()._wait_for_authorization()
         speeches = self._conductor.speeches
-        while speeches.of(self).silent:  # a filler may go first
+        while speeches.of(self).silent or speeches.of(self).yielded:  # a filler may go first
             await self._conductor.until(lambda: not speeches.of(self).silent)
             await super()._wait_for_authorization()
 
@@ -232,14 +231,25 @@ class GovernedHandle(SpeechHandle):
             return
         floor: Any = self._conductor.floor
         if not self.interrupted:  # the model has produced nothing yet
-            self._clear_authorization()
-            self._generations.pop().set_result(None)
-            floor.step.agent.wait_again(self)
+            self._release_floor()  # at once, unless LiveKit is about to begin the step
             return
         output = floor.step.output if floor.step is not None else None
         if output is not None:
             output.end_playout(floor.heard_for)
         self._mark_generation_done()
+
+    def _authorize_generation(self) -> None:
+        super()._authorize_generation()
+        if self._conductor.speeches.of(self).yielded:  # a filler was due when it got the floor
+            self._clear_authorization()
+            asyncio.get_running_loop().call_soon(self._release_floor)  # LiveKit waits for it now
+
+    def _release_floor(self) -> None:
+        step: Any = self._conductor.floor.step_of(self)
+        if step is not None and self.in_step and not self.interrupted:
+            self._clear_authorization()
+            self._generations.pop().set_result(None)
+            step.agent.wait_again(self)
 
     @property
     def in_step(self) -> bool:
@@ -304,13 +314,6 @@ def own_id(conductor: Conductor, item: str, given: str) -> str:
     activity: Any = conductor.agent
     others = activity.other_calls(item) if activity is not None else ()
     return conductor.requests.own_id(item, given, others)
-
-
-def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
-    """A call, and its output if there is one, as LiveKit will commit them."""
-    items = speech.chat_items if isinstance(speech, SpeechHandle) else []
-    own = [item for item in items if getattr(item, "call_id", None) == call_id]
-    return own if any(item.type == "function_call_output" for item in own) else []
 
 
 def _running_tool() -> RunContext[Any] | None:

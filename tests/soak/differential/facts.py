@@ -198,8 +198,15 @@ def user_words(played: Played) -> Counter[str]:
 
 
 def replies_to(played: Played, number: int) -> list[Said]:
-    """The replies that answer a sentence: to it, or to a later one whose request shows it."""
-    return [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)]
+    """The replies that answer a sentence: to it, or to a later one, spoken or typed, whose request
+    shows it."""
+    moves, said_at = played.script.moves, played.script.sounds[number - 1].at
+    replies = []
+    for said in played.said:
+        typed = ("typed", 0) in said.meant and any(moves[n - 1].at > said_at for n in said.typed)
+        if number in said.shows and (typed or number <= max(said.answers, default=0)):
+            replies.append(said)
+    return replies
 
 
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
