@@ -76,6 +76,8 @@ class Recorder(logging.Handler):
         )
         self.outcome.requests.append(request)
         self.add("llm", f"request for {request.prompt}")
+        if request.hint:
+            self.add("llm", f"hint: {request.hint}")
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage().splitlines()[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -20,9 +21,12 @@ from livekit.agents.types import NotGivenOr
 from turnfsm.runtime.testing.errors import KitError
 
 from .belief import Belief, Call
+from .question import Question, hint_in, question_of, results_to_mention
 from .requests import RequestEntry, formatted_request, realtime_request
 
 __all__ = ["Call", "Reply", "Request", "ScriptedLLM", "items_of"]
+
+logger = logging.getLogger("turnfsm")
 
 
 def _calls(value: Call | Iterable[Call]) -> tuple[Call, ...]:
@@ -73,6 +77,8 @@ class Request:
         prompt: The text to answer.
         context: The items of the chat context at that time, one line each.
         chat_ctx: A copy of the chat context.
+        hint: What the session has added to this request about the results of tools, such as one
+            that the answer should mention; empty if nothing.
         outcome: ``running``, ``complete``, ``failed`` or ``cancelled``.
         ended: When it ended; None while it runs.
         finished_calls: The ids of the tool calls that had ended when the request was made.
@@ -83,6 +89,7 @@ class Request:
     prompt: str
     context: tuple[str, ...]
     chat_ctx: llm.ChatContext
+    hint: str = ""
     outcome: str = "running"
     ended: float | None = None
     finished_calls: frozenset[str] = frozenset()
@@ -102,13 +109,15 @@ Rule = Reply | str | Callable[[Request], Reply]
 class ScriptedLLM(llm.LLM[Any]):
     """A model that answers by rules.
 
-    A rule for the user matches if its key is contained in the last user message or the
-    instructions; if no rule matches the instructions, the message right before them is answered. A
-    rule for a tool or an update has the tool's name as key. The value of a rule is a `Reply`, a
-    text, or a function of the `Request`.
+    A rule for the user matches if its key is contained in the last user message, or in the
+    instructions of this reply, such as those of `generate_reply`; if no rule matches the
+    instructions, what comes before them is answered. A rule for a tool or an update has the tool's
+    name as key. The value of a rule is a `Reply`, a text, or a function of the `Request`.
 
-    Like a real model, it repeats a tool call that it has made for a message if a later request
-    shows the message but not the call.
+    Like a real model, it calls only tools that the request offers. If a later request shows a
+    message but not the call that it has made for it, it repeats the call. If the session's hint
+    (`Request.hint`) asks it to mention a result, it adds the text of the rule for this tool, unless
+    the conversation has it already.
 
     Args:
         on_user: The rules for messages of the user.
@@ -116,7 +125,7 @@ class ScriptedLLM(llm.LLM[Any]):
         on_update: The rules for updates of a running tool (``ctx.update()``). Without a rule an
             update is answered like a result. A `Stage` marks the outputs that are updates.
         otherwise: The answer if no rule matches.
-        believes: False: it does not repeat calls.
+        believes: False: it does not repeat calls, and reads no hints.
         retries: It also repeats a call whose output has this text.
         down: True: it is unreachable, and every attempt fails. May be changed during the stage.
 
@@ -150,6 +159,7 @@ class ScriptedLLM(llm.LLM[Any]):
         self.requests: list[Request] = []
         self.on_request: Callable[[Request], None] | None = None
         """Called with each request when it is made, and again when it has ended."""
+        self._offered: set[str] = set()
         self._calls = 0
 
     def chat(
@@ -178,31 +188,62 @@ class ScriptedLLM(llm.LLM[Any]):
 
         With `may_call=False` the answer has no tool calls.
         """
-        kind, name, text, output = _question(chat_ctx)
+        question = question_of(chat_ctx)
         request = Request(
             at=asyncio.get_running_loop().time(),
-            prompt=f"{kind} {name}".strip() + f": {text}",
+            prompt=question.prompt,
             context=items_of(chat_ctx),
             chat_ctx=chat_ctx.copy(),
+            hint=hint_in(chat_ctx),
             realtime=realtime,
         )
         self.requests.append(request)
         self.tell(request)
-        rules, keys = (self.on_tool, [name]) if kind == "tool" else (self.on_user, [text])
-        keys += _open_words(chat_ctx)
-        if output in self.updates:
-            rules = self.on_update | {k: r for k, r in rules.items() if k not in self.on_update}
-        found = (r for key in keys for k, r in rules.items() if k.lower() in key.lower())
-        rule = next(found, self.otherwise)
-        reply = rule if isinstance(rule, Reply | str) else rule(request)
-        reply = Reply(reply) if isinstance(reply, str) else reply
-        if not may_call:
-            reply = attrs.evolve(reply, calls=())
-        elif self._belief is not None and reply.error is None:
-            offered = llm.ToolContext(list(tools)).function_tools
-            calls = self._belief.calls(request.shown, reply.calls, offered=offered)
-            reply = attrs.evolve(reply, calls=calls)
-        return request, reply
+        offered = llm.ToolContext(list(tools)).function_tools
+        reply = self._of(self._rule(question) or self.otherwise, request)
+        if reply.error is None and self._belief is not None:
+            reply = attrs.evolve(reply, text=self._with_results(reply.text, question, request))
+        calls = self._possible(reply.calls, offered) if may_call else ()
+        if may_call and self._belief is not None and reply.error is None:
+            calls = self._belief.calls(request.shown, calls, offered=offered)
+        return request, attrs.evolve(reply, calls=calls)
+
+    def _rule(self, question: Question) -> Rule | None:
+        """The rule for the instructions, or else for what is before them."""
+        results = self.on_tool
+        if question.output in self.updates:
+            results = self.on_update | {k: r for k, r in results.items() if k not in self.on_update}
+        to_user = (question.text, question.before) if question.kind != "tool" else ()
+        keys = [(self.on_user, question.instructions), *((self.on_user, text) for text in to_user)]
+        keys += [(results, question.tool)] if question.kind == "tool" else []
+        found = (r for rules, key in keys for k, r in rules.items() if k.lower() in key.lower())
+        return next(found, None)
+
+    def _with_results(self, text: str, question: Question, request: Request) -> str:
+        """The answer, with the results that the hint names, unless they were told already."""
+        told = [line for line in request.context if line.startswith("assistant: ")]
+        for call, tool in results_to_mention(request.chat_ctx).items():
+            rule = self._rule(Question("tool", tool=tool)) if call != question.output else None
+            more = self._of(rule, request).text if rule is not None else ""
+            if more and not any(more in line for line in (text, *told)):
+                text = f"{text} {more}".strip()
+        return text
+
+    def _of(self, rule: Rule, request: Request) -> Reply:
+        found = rule if isinstance(rule, Reply | str) else rule(request)
+        return Reply(found) if isinstance(found, str) else found
+
+    def _possible(self, calls: tuple[Call, ...], offered: Iterable[str]) -> tuple[Call, ...]:
+        """The calls of offered tools: a model can make no others."""
+        self._offered |= {*offered}
+        for call in calls:
+            if call.name not in self._offered:
+                logger.warning(
+                    "the script calls %r, and no request has offered this tool; this one offers %s",
+                    call.name,
+                    ", ".join(offered) or "none",
+                )
+        return tuple(call for call in calls if call.name in offered)
 
     def tell(self, request: Request) -> None:
         """Notify the listener of a request, if there is one."""
@@ -258,25 +299,6 @@ class _Stream(llm.LLMStream):
             id="scripted", delta=llm.ChoiceDelta.model_validate({"role": "assistant", **delta})
         )
         self._event_ch.send_nowait(chunk)
-
-
-def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str, str]:
-    """Kind, tool name, text and output id of the last item that needs an answer."""
-    for item in reversed(chat_ctx.items):
-        if item.type == "function_call_output":
-            return "tool", item.name, item.output, item.call_id
-        if item.type == "message" and item.role in ("user", "developer"):
-            return "user", "", item.text_content or "", ""
-    first = chat_ctx.items[-1:]
-    text = first[0].text_content or "" if first and first[0].type == "message" else ""
-    return "instructions", "", text, ""
-
-
-def _open_words(chat_ctx: llm.ChatContext) -> list[str]:
-    """The user's message right before the instructions for a realtime model."""
-    items = [item for item in chat_ctx.items[-2:] if item.type == "message"]
-    roles = [item.role for item in items]
-    return [items[0].text_content or ""] if roles == ["user", "developer"] else []
 
 
 def items_of(chat_ctx: llm.ChatContext) -> tuple[str, ...]:
