@@ -87,8 +87,8 @@ class Confirm:
         default=Texts(()),
     )
     later: bool = doc(
-        "A later agent of the session has the tool. Without this key, a name that no tool has but "
-        "that resembles a tool's name is an error when the session starts.",
+        "A later agent of the session has the tool. Without this key the session does not start if "
+        "no tool has this name and the name of one is similar: it is taken for a misspelling.",
         default=False,
     )
 

@@ -214,7 +214,8 @@ class Tools:
     """What happens to a tool call whose turn is interrupted."""
 
     interrupted: Policy = doc(
-        "What happens to a tool call if its turn is interrupted. cancel: it is cancelled at once. "
+        'What happens to a tool call if its turn is interrupted. Even a "mhm" interrupts it, '
+        "unless the flow extends overlap. cancel: it is cancelled at once. "
         "detach: it continues, and the agent delivers its result later. finish: the interruption "
         "waits for it, but no longer than the timer finish_limit. hold: its turn cannot be "
         "interrupted.",

@@ -60,10 +60,10 @@ Fate = Literal[
     "open", "with_next", "with_turn", "delivered_with_turn", "retry", "delivered", "dropped"
 ]
 """How a claim settles. open: it starts a reply when the floor is free. with_next: the next reply
-delivers it, and none is started for it. with_turn: with_next if the interruption is answered, open
-if not: after a noise, or a request to wait. delivered_with_turn: delivered if the interruption is
-answered, open if not. retry: open after the first failure, with_next after the second. delivered,
-dropped: it leaves the agenda."""
+delivers it, and none is started for it. with_turn: it depends on what has interrupted the reply.
+If that is answered, with_next; if not, as it was a noise or a request to wait, open.
+delivered_with_turn: likewise, delivered or open. retry: open after the first failure, with_next
+after the second. delivered, dropped: it leaves the agenda."""
 
 ROWS: tuple[Row, ...] = get_args(Row)
 COLUMNS: tuple[Column, ...] = get_args(Column)
@@ -107,9 +107,9 @@ class Rules:
     settle: Mapping[str, Mapping[str, Fate]] = doc(
         "For each way in which a reply ends: how each kind of claim settles. open: the obligation "
         "starts a reply when the floor is free. with_next: the next reply delivers it; it starts "
-        "none itself. with_turn: with_next if the interruption is answered, open if not: after a "
-        "noise, or a request to wait. delivered_with_turn: delivered if the interruption is "
-        "answered, open if not. retry: open after the first failure, with_next after the second. "
-        "delivered, dropped: it leaves the agenda.",
+        "none itself. with_turn: it depends on what has interrupted the reply. If that is "
+        "answered, with_next; if not, as it was a noise or a request to wait, open. "
+        "delivered_with_turn: likewise, delivered or open. retry: open after the first failure, "
+        "with_next after the second. delivered, dropped: it leaves the agenda.",
         factory=dict,
     )

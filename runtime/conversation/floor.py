@@ -84,6 +84,7 @@ class Floor:
     Attributes:
         step: The step that holds the floor, or None.
         output: The output of the latest step.
+        heard: What the user has heard last: the text and audio of the latest step with any.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Floor:
     ) -> None:
         self.step: Step | None = None
         self.output: Output | None = None
+        self.heard = Saying()
         self._said_before = ""  # the last sentence that was heard of an earlier step
         self._started = started
         self._finished = finished
@@ -122,6 +124,7 @@ class Floor:
             self._said_before = self.last_sentence
             self.step = None
             step.gate.open()
+            step.saying.pause()
         return step
 
     @property
@@ -192,7 +195,8 @@ class Floor:
         # playout that ends is the latest one. The fence then recognises a late end.
         if self.step is not None:
             self._playing, self._since = self.step.id, at
-            self.step.saying.begin()
+            self.heard = self.step.saying
+            self.heard.begin()
             self._started(self.step.id, at)
 
     def playout_finished(self) -> None:

@@ -121,9 +121,9 @@ class HostFacts:
         return step is not None and step.speech.interruptible
 
     def agent_asked(self) -> bool:
-        """The step's last sentence is a question, and the user has heard its beginning."""
-        step = self._core.floor.step
-        return step is not None and step.saying.asks
+        """The last sentence that the user has heard of the agent is a question. Also true after
+        the end of the step, even if the user has answered since."""
+        return self._core.floor.heard.asks
 
     def between_sentences(self) -> bool:
         """Playout is between two sentences of the step."""

@@ -95,19 +95,19 @@ def booked(**options: Any) -> tuple[ScriptedLLM, Outcome]:
 
 
 def test_the_answer_mentions_the_result_that_the_hint_names() -> None:
-    model, outcome = booked()
+    model, outcome = booked(reads_hints=True)
     assert outcome.heard_saying("I am here. It is booked."), outcome.timeline()
     assert "the result of book" in model.requests[-1].hint
     assert "the result of book" in outcome.timeline()
 
 
 def test_a_result_that_was_told_is_not_mentioned_again() -> None:
-    _, outcome = booked()
+    _, outcome = booked(reads_hints=True)
     assert sum(heard.text.count("booked") for heard in outcome.heard) == 1, outcome.timeline()
 
 
-def test_a_model_that_does_not_believe_reads_no_hint() -> None:
-    _, outcome = booked(believes=False)
+def test_a_model_reads_no_hint_unless_it_is_told_to() -> None:
+    _, outcome = booked()
     assert outcome.heard_saying("I am here.")
     assert not outcome.heard_saying("booked")
 

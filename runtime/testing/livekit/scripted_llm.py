@@ -115,9 +115,7 @@ class ScriptedLLM(llm.LLM[Any]):
     name as key. The value of a rule is a `Reply`, a text, or a function of the `Request`.
 
     Like a real model, it calls only tools that the request offers. If a later request shows a
-    message but not the call that it has made for it, it repeats the call. If the session's hint
-    (`Request.hint`) asks it to mention a result, it adds the text of the rule for this tool, unless
-    the conversation has it already.
+    message but not the call that it has made for it, it repeats the call.
 
     Args:
         on_user: The rules for messages of the user.
@@ -125,8 +123,10 @@ class ScriptedLLM(llm.LLM[Any]):
         on_update: The rules for updates of a running tool (``ctx.update()``). Without a rule an
             update is answered like a result. A `Stage` marks the outputs that are updates.
         otherwise: The answer if no rule matches.
-        believes: False: it does not repeat calls, and reads no hints.
+        believes: False: it does not repeat calls.
         retries: It also repeats a call whose output has this text.
+        reads_hints: If a hint of the session (`Request.hint`) asks it to mention a result, it adds
+            the text of the rule for this tool, unless the conversation has it already.
         down: True: it is unreachable, and every attempt fails. May be changed during the stage.
 
     Example:
@@ -146,10 +146,12 @@ class ScriptedLLM(llm.LLM[Any]):
         otherwise: Rule = "I see.",
         believes: bool = True,
         retries: str = "",
+        reads_hints: bool = False,
         down: bool = False,
     ) -> None:
         super().__init__()
         self.down = down
+        self._reads_hints = reads_hints
         self._belief = Belief(retries=retries) if believes else None
         self.on_user, self.on_tool = dict(on_user or {}), dict(on_tool or {})
         self.on_update = dict(on_update or {})
@@ -201,7 +203,7 @@ class ScriptedLLM(llm.LLM[Any]):
         self.tell(request)
         offered = llm.ToolContext(list(tools)).function_tools
         reply = self._of(self._rule(question) or self.otherwise, request)
-        if reply.error is None and self._belief is not None:
+        if reply.error is None and self._reads_hints:
             reply = attrs.evolve(reply, text=self._with_results(reply.text, question, request))
         calls = self._possible(reply.calls, offered) if may_call else ()
         if may_call and self._belief is not None and reply.error is None:
