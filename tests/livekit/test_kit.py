@@ -9,7 +9,6 @@ import pytest
 from livekit import rtc
 from livekit.agents import AgentSession, APIConnectionError, llm, stt, vad
 from livekit.agents.utils.audio import silence_frame_like
-from scripted_tool import tool
 
 from turnfsm.runtime.testing.clock import VirtualClock
 from turnfsm.runtime.testing.heard import Heard
@@ -266,7 +265,7 @@ async def ask(model: ScriptedLLM, text: str) -> llm.CollectedResponse:
     """One request to the model."""
     context = llm.ChatContext.empty()
     context.add_message(role="user", content=text)
-    return await model.chat(chat_ctx=context, tools=[tool("look_up")]).collect()
+    return await model.chat(chat_ctx=context).collect()
 
 
 async def test_the_model_answers_by_rule_and_remembers() -> None:

@@ -215,7 +215,7 @@ def test_a_reply_that_a_tool_asks_for_leaves_out_a_result_that_its_own_turn_is_a
 
     user = ScriptedUser().says("a table", at=1.0).says("the menu", at=2.6, duration=1.4)
     model = ScriptedLLM(
-        {"a table": Reply(calls=Call("book")), "menu": see},
+        {"a table": Reply(calls=Call("book")), "menu": see, "say that you look": looks},
         {"book": Reply("It is booked.", ttft=5.0), "look": looks},
     )
     outcome = Stage(TurnSession, user=user, llm=model, tools=[book, look]).run(25.0)

@@ -14,6 +14,8 @@ __all__ = ["Question", "hint_in", "question_of", "results_to_mention"]
 
 _RUNNING = "_running_output"
 """The end of the id of the output with which LiveKit shows a running call."""
+_OF_THE_AGENT = "lk."
+"""The beginning of the ids of the messages with the agent's instructions."""
 _NAMED = re.compile("".join(("(.+)" if n else "") + re.escape(part)
                             for n, part in enumerate(BESIDES.split("{calls}"))))  # fmt: skip
 
@@ -45,25 +47,31 @@ class Question:
 
 
 def question_of(chat_ctx: llm.ChatContext) -> Question:
-    """The last item that needs an answer, and the instructions after it."""
+    """The last item that needs an answer, and the instructions: a system message since the last
+    message of the user."""
+    result: llm.FunctionCallOutput | None = None
+    said: llm.ChatMessage | None = None
     instructions, runs = "", False
     for item in reversed(chat_ctx.items):
         if item.type == "function_call_output":
             if _stands_for_a_result(item):
                 runs = True
-                continue
-            return Question("tool", item.output, item.name, item.call_id, instructions)
+            else:
+                result = result or item
         if item.type != "message":
             continue
-        text = item.text_content or ""
         if item.role in ("user", "developer"):
-            if runs:  # the call that was made for it is not over
-                break
-            before = _before_instructions(chat_ctx)
-            return Question("user", text, instructions=instructions, before=before)
-        if item.role == "system" and not instructions and not _is_about_results(item, chat_ctx):
-            instructions = text
-    return Question("instructions", instructions, instructions=instructions)
+            said = item
+            break
+        of_reply = item.role == "system" and not item.id.startswith(_OF_THE_AGENT)
+        if of_reply and not instructions and not _is_about_results(item, chat_ctx):
+            instructions = item.text_content or ""
+    if result is not None:
+        return Question("tool", result.output, result.name, result.call_id, instructions)
+    if runs or said is None:  # the call that was made for the message is not over
+        return Question("instructions", instructions, instructions=instructions)
+    before = _before_instructions(chat_ctx)
+    return Question("user", said.text_content or "", instructions=instructions, before=before)
 
 
 def hint_in(chat_ctx: llm.ChatContext) -> str:

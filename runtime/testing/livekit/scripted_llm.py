@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -25,8 +24,6 @@ from .question import Question, hint_in, question_of, results_to_mention
 from .requests import RequestEntry, formatted_request, realtime_request
 
 __all__ = ["Call", "Reply", "Request", "ScriptedLLM", "items_of"]
-
-logger = logging.getLogger("turnfsm")
 
 
 def _calls(value: Call | Iterable[Call]) -> tuple[Call, ...]:
@@ -114,8 +111,9 @@ class ScriptedLLM(llm.LLM[Any]):
     instructions, what comes before them is answered. A rule for a tool or an update has the tool's
     name as key. The value of a rule is a `Reply`, a text, or a function of the `Request`.
 
-    Like a real model, it calls only tools that the request offers. If a later request shows a
-    message but not the call that it has made for it, it repeats the call.
+    Like a real model, it does not call a tool that earlier requests have offered, and this one does
+    not. If a later request shows a message but not the call that it has made for it, it repeats the
+    call.
 
     Args:
         on_user: The rules for messages of the user.
@@ -202,7 +200,8 @@ class ScriptedLLM(llm.LLM[Any]):
         self.requests.append(request)
         self.tell(request)
         offered = llm.ToolContext(list(tools)).function_tools
-        reply = self._of(self._rule(question) or self.otherwise, request)
+        rule = self._rule(question)
+        reply = self._of(self.otherwise if rule is None else rule, request)
         if reply.error is None and self._reads_hints:
             reply = attrs.evolve(reply, text=self._with_results(reply.text, question, request))
         calls = self._possible(reply.calls, offered) if may_call else ()
@@ -235,17 +234,12 @@ class ScriptedLLM(llm.LLM[Any]):
         found = rule if isinstance(rule, Reply | str) else rule(request)
         return Reply(found) if isinstance(found, str) else found
 
-    def _possible(self, calls: tuple[Call, ...], offered: Iterable[str]) -> tuple[Call, ...]:
-        """The calls of offered tools: a model can make no others."""
+    def _possible(self, calls: tuple[Call, ...], offered: Collection[str]) -> tuple[Call, ...]:
+        """The calls without those of tools that only earlier requests have offered. A tool that
+        none has offered is a mistake of the script, which LiveKit reports."""
         self._offered |= {*offered}
-        for call in calls:
-            if call.name not in self._offered:
-                logger.warning(
-                    "the script calls %r, and no request has offered this tool; this one offers %s",
-                    call.name,
-                    ", ".join(offered) or "none",
-                )
-        return tuple(call for call in calls if call.name in offered)
+        gone = self._offered - {*offered}
+        return tuple(call for call in calls if call.name not in gone)
 
     def tell(self, request: Request) -> None:
         """Notify the listener of a request, if there is one."""

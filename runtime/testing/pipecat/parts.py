@@ -9,7 +9,6 @@ from dataclasses import fields
 from typing import Any
 
 import attrs
-from loguru import logger
 from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
@@ -218,19 +217,12 @@ class ScriptedModel(LLMService):
             for word in says.text.split():
                 await self.push_frame(f.LLMTextFrame(f"{word} "))
                 await asyncio.sleep(says.each)
-            calls = [self._call(*c, frame) for c in says.calls if self._offers(c[0])]
-            if calls:
-                await self.run_function_calls(calls)
+            if says.calls:
+                await self.run_function_calls([self._call(*c, frame) for c in says.calls])
         except RuntimeError as error:
             await self.push_error(str(error), exception=error)
         finally:
             await self.push_frame(f.LLMFullResponseEndFrame())
-
-    def _offers(self, name: str) -> bool:
-        """A model can only call a tool that it is given."""
-        if not (offers := self.has_function(name)):
-            logger.warning("the script calls {!r}, and the pipeline has no such tool", name)
-        return offers
 
     def _call(self, name: str, arguments: dict[str, Any], frame: Any) -> FunctionCallFromLLM:
         earlier = [c["id"] for m in frame.context.messages for c in m.get("tool_calls") or ()]
