@@ -94,6 +94,7 @@ def _waits_for_the_user(parts: Parts) -> None:
     on["yes_said"] = (attrs.evolve(_YES, dest="tool_running"),)
     settled = Transition(dest="tool_running", unless=("question_asked", "turn_deferred"))
     on["question_over"] = (settled,)
+    on["application_interrupts"] = (Transition(conditions=("question_heard",)),)
     says = ("say_unconfirmed",) if "say_unconfirmed" in parts.file.actions else ()
     over = Transition(
         dest="tool_running",

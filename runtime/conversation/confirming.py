@@ -87,7 +87,7 @@ class Confirming:
             self._core.tools.refuse(call, "not_asked", reason)
             return
         try:
-            question = self._speak(agent, call.name, call.confirm.question(call.arguments))
+            question = self._speak(agent, call, call.confirm.question(call.arguments))
         except Exception:
             logger.exception("the user cannot be asked about tool %s (%s)", call.name, call.id)
             self._core.tools.refuse(call, "not_asked")
@@ -113,7 +113,7 @@ class Confirming:
         if call is None or call.confirm is None or agent is None or not self._core.speeches.can_say:
             return
         if call.confirm.otherwise:
-            self._speak(agent, call.name, call.confirm.otherwise)
+            self._speak(agent, call, call.confirm.otherwise)
 
     def end_questions(self, event: Event) -> None:
         """The user says something else, which ends all waiting calls."""
@@ -130,7 +130,7 @@ class Confirming:
         if call is self._asked_call:
             self._core.expecting.withdrawn()
 
-    def _speak(self, agent: Agent, tool: str, texts: tuple[str, ...]) -> Speech:
-        text = texts[self._times[f"{tool} {texts}"] % len(texts)]
-        self._times[f"{tool} {texts}"] += 1
-        return agent.speak(text)
+    def _speak(self, agent: Agent, call: ToolCall, texts: tuple[str, ...]) -> Speech:
+        text = texts[self._times[f"{call.name} {texts}"] % len(texts)]
+        self._times[f"{call.name} {texts}"] += 1
+        return agent.speak(text, in_reply=True)

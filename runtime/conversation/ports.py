@@ -186,13 +186,21 @@ class Agent(Protocol):
         """
         ...
 
-    def speak(self, text: str, *, interruptible: bool = True, sound: Sound | None = None) -> Speech:
+    def speak(
+        self,
+        text: str,
+        *,
+        interruptible: bool = True,
+        sound: Sound | None = None,
+        in_reply: bool = False,
+    ) -> Speech:
         """Say a fixed text that is not an answer to the user. `SpeechReports.floor_taken` follows.
 
         Args:
             text: The text; empty if there is a sound.
             interruptible: Whether the user may interrupt it, if the session allows interruptions.
             sound: Play it, and add nothing to the conversation.
+            in_reply: It belongs to the reply to the user, such as the question before a call runs.
 
         Raises:
             Exception: The agent has no voice.

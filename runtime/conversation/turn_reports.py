@@ -178,17 +178,39 @@ class TurnReports:
         if not self._core.closing:  # speech during a close goes into the history
             self._core.turns.mark_unanswerable(task)
 
+    def typed_yes(self, task: Hashable | None, text: str) -> Speech | None:
+        """The user types, perhaps the yes that a call waits for; it belongs in the conversation.
+        Posts `yes_said`, in a flow that has it.
+
+        Returns:
+            The reply that made the call, if it runs now. There is no other reply to the yes.
+        """
+        core, call = self._core, self._host.confirming.awaited
+        if call is None or core.turns.answered_by(task) is not None:
+            return None
+        core.log.add(MessageTyped())
+        with self._host.about(text):
+            agreed = core.offer("yes_said", text=text)
+        if agreed and core.keeping is not None:
+            core.keeping.transcript_received()
+        return call.speech if agreed else None
+
+    def continues_to_wait(self) -> bool:
+        """The application interrupts the agent. Whether nothing is to be stopped, as the agent
+        waits for a yes. Posts `application_interrupts`, in a flow that has it."""
+        core = self._core
+        asked = self._host.confirming.question_asked()
+        return asked and bool(core.offer("application_interrupts"))
+
     def typed(
         self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
     ) -> None:
-        """A reply to the user is requested. Posts `yes_said` and `user_typed`, in a flow that has
-        them, if the user typed."""
+        """A reply to the user is requested. Posts `user_typed`, in a flow that has it, if the user
+        typed."""
         core = self._core
         if core.turns.answered_by(task) is None:
             core.turns.typed(info, speech, items)
             core.log.add(MessageTyped())
-            with self._host.about(info.new_transcript):
-                core.offer("yes_said", text=info.new_transcript)
             core.offer("user_typed", speech=speech.id)
             if core.keeping is not None:
                 core.keeping.transcript_received()

@@ -296,11 +296,18 @@ class Host:
         return self.ask(self.new_reply(instructions=instructions))
 
     def speak(
-        self, text: str, *, interruptible: bool = True, sound: Sound | None = None, of: Any = None
+        self,
+        text: str,
+        *,
+        interruptible: bool = True,
+        sound: Sound | None = None,
+        in_reply: bool = False,
+        of: Any = None,
     ) -> Reply:
         """Say a fixed text, or play a sound, which becomes the reply's `of`.
 
         Args:
+            in_reply: Makes no difference here.
             of: As in `Reply`.
         """
         reply = self.new_reply(text=text, of=sound or of)

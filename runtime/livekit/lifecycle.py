@@ -59,6 +59,11 @@ class SessionLifecycle:
         if self._run is not None:
             self._post("run_progressed")
 
+    def speech_left_floor(self) -> None:
+        """A speech has returned the floor. If it was a question to the user, a run may end."""
+        if self._run is not None and self.user_asked():
+            self._post("question_heard")
+
     def closing(self) -> None:
         """The session closes."""
         self._post("close_requested")
@@ -110,6 +115,10 @@ class SessionLifecycle:
         """A run waits until the agents are settled."""
         return self.waiting is not None
 
+    def user_asked(self) -> bool:
+        """A call waits for a yes of the user, who has heard the question."""
+        return self._session._conductor.host.confirming.question_heard()
+
     # -- actions
 
     def begin_run(self, event: Event) -> None:
@@ -127,6 +136,11 @@ class SessionLifecycle:
         """Give the run its result."""
         if self._run is not None:
             self._run.end()
+
+    def end_asked_run(self, event: Event) -> None:
+        """Give the run its result before its reply has ended."""
+        if self._run is not None:
+            self._run.end_now()
 
     def fail_run(self, event: Event) -> None:
         """End the waiting run with an error."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from flow_text import parsed
 from livekit.agents import Agent, RunContext, function_tool
 from livekit.agents.llm.async_toolset import AsyncToolset
+from livekit.agents.voice.room_io.types import TextInputEvent, _default_text_input_cb
 from outcomes import heard as said
 from outcomes import run
 
@@ -365,6 +367,66 @@ def test_a_typed_yes_counts() -> None:
 
     outcome, transferred = play(asked(), 16.0, at=(6.0, typed))
     assert transferred == [500], outcome.timeline()
+    assert said(outcome) == [QUESTION, DONE], outcome.timeline()
+    assert context(outcome, "user") == ["user: send it", "user: yes"]
+
+
+def text_input(words: str) -> Callable[[Stage], None]:
+    """What LiveKit does with a line that the user types in a room."""
+
+    async def line(stage: Stage) -> None:
+        await _default_text_input_cb(stage.session, TextInputEvent(words, Mock(), Mock()))
+
+    tasks: list[asyncio.Task[None]] = []
+    return lambda stage: tasks.append(asyncio.create_task(line(stage)))
+
+
+def test_a_yes_that_is_typed_in_a_room_counts() -> None:
+    """LiveKit interrupts the agent first, which says nothing then."""
+    outcome, transferred = play(asked(), 16.0, at=(6.0, text_input("yes")))
+    assert transferred == [500], outcome.timeline()
+    assert said(outcome) == [QUESTION, DONE], outcome.timeline()
+
+
+@pytest.mark.parametrize(("words", "at"), [("what does it cost", 6.0), ("yes", 3.0)])
+def test_other_words_and_an_early_yes_that_are_typed_in_a_room_end_the_call(
+    words: str, at: float
+) -> None:
+    outcome, transferred = play(asked().says("yes", at=10.0), 16.0, at=(at, text_input(words)))
+    assert transferred == [], outcome.timeline()
+    assert f"user: {words}" in outcome.context
+
+
+async def test_a_run_ends_with_the_question_and_the_next_one_says_yes(virtual_time: Any) -> None:
+    bank, call = Bank(), Call("transfer", {"amount": 500})
+    model = ScriptedLLM({"send": Reply("One moment.", calls=call)}, {"transfer": DONE})
+    async with TurnSession(llm=model, flow=flow_of(), proof="off") as session:
+        await session.start(Agent(instructions="Help.", tools=[bank.tool()]))
+        result = await session.run(user_input="send it")
+        result.expect.next_event().is_message(role="assistant")
+        result.expect.next_event().is_function_call(name="transfer")
+        asks = result.expect.next_event().is_message(role="assistant")
+        assert asks.event().item.text_content == QUESTION
+        result.expect.no_more_events()
+        assert virtual_time.now < 3
+        result = await session.run(user_input="yes")
+        result.expect.next_event().is_function_call_output(output="transferred 500")
+        told = result.expect.next_event().is_message(role="assistant")
+        assert told.event().item.text_content == DONE
+        result.expect.no_more_events()
+    assert bank.transferred == [500]
+
+
+async def test_a_run_that_says_something_else_gets_its_answer(virtual_time: Any) -> None:
+    bank, call = Bank(), Call("transfer", {"amount": 500})
+    model = ScriptedLLM({"send": Reply(calls=call), "no": NOTHING}, {"transfer": DONE})
+    async with TurnSession(llm=model, flow=flow_of(), proof="off") as session:
+        await session.start(Agent(instructions="Help.", tools=[bank.tool()]))
+        await session.run(user_input="send it")
+        result = await session.run(user_input="no")
+        told = result.expect.contains_message(role="assistant")
+        assert told.event().item.text_content == NOTHING
+    assert bank.transferred == []
 
 
 def test_other_words_that_are_typed_end_the_call() -> None:

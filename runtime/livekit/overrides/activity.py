@@ -53,6 +53,7 @@ class GovernedActivity(RequestingActivity):
         self.__dict__["_current_speech"] = handle
         if previous is not None and previous is not handle:
             self._conductor.speech.floor_released(govern(previous, self._conductor))
+            cast(Any, self.session).speech_left_floor()
         if handle is not None:
             governed = govern(handle, self._conductor)
             output = self.output if governed.output is UNKNOWN else governed.output

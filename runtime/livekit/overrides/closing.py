@@ -39,6 +39,9 @@ class Lifecycle(Protocol):
     def agent_phase_changed(self) -> None:
         """An agent was entered, handed over to, or left."""
 
+    def speech_left_floor(self) -> None:
+        """A speech has returned the floor. If it was a question to the user, a run may end."""
+
     def closing(self) -> None:
         """The session closes."""
 

@@ -142,10 +142,17 @@ class HandoffActivity(HearingActivity):
         return reply
 
     def speak(
-        self, text: str, *, interruptible: bool = True, sound: Sound | None = None
+        self,
+        text: str,
+        *,
+        interruptible: bool = True,
+        sound: Sound | None = None,
+        in_reply: bool = False,
     ) -> GovernedHandle:
-        """Say a fixed text, or play a sound, that is no answer to the user."""
-        speech = self.say(
+        """Say a fixed text, or play a sound, that is no answer to the user. What is said in a reply
+        is an event of the run that waits for that reply."""
+        say = self.session.say if in_reply else self.say
+        speech = say(
             text,
             audio=NOT_GIVEN if sound is None else frames_of(sound),
             allow_interruptions=NOT_GIVEN if interruptible else False,

@@ -8,7 +8,7 @@ import heapq
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 from livekit import rtc
 from livekit.agents import llm
@@ -59,8 +59,14 @@ class RequestingActivity(HandoffActivity):
     # -- a reply is requested: for a turn, or by the application for typed text
 
     def _generate_reply(self, **request: Any) -> SpeechHandle:
-        handle = govern(super()._generate_reply(**request), self._conductor)
         asked: llm.ChatMessage | None = request.get("user_message") or None
+        if asked is not None and request.get("schedule_speech", True):
+            info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)
+            commits, task = self._conductor.commits, asyncio.current_task()
+            if isinstance(answer := commits.typed_yes(task, info.new_transcript), SpeechHandle):
+                cast(Any, self.session).add_transcript(info)
+                return answer
+        handle = govern(super()._generate_reply(**request), self._conductor)
         self._conductor.speeches.asked(
             handle,
             self,

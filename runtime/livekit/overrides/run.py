@@ -57,6 +57,11 @@ class GovernedRun(RunResult[Any]):
         self._may_end = True
         super()._mark_done_if_needed(None)
 
+    def end_now(self) -> None:
+        """End the run with what it has so far."""
+        if not self._done_fut.done():
+            self._done_fut.set_result(None)
+
     def fail(self, error: BaseException) -> None:
         """End the run with an error."""
         if not self._done_fut.done():

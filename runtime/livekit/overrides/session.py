@@ -161,6 +161,15 @@ class GovernedSession(ClosingSession[Userdata_T]):
         self.history.insert(message)
         self.emit("conversation_item_added", ConversationItemAddedEvent(item=message))
 
+    def interrupt(self, *, force: bool = False) -> asyncio.Future[None]:
+        """As `AgentSession.interrupt`. If the agent waits for a yes, nothing is to be stopped: only
+        `force=True` ends the call."""
+        if force or not self._conductor.commits.continues_to_wait():
+            return super().interrupt(force=force)
+        done = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
+
     def clear_user_turn(self) -> None:
         """As `AgentSession.clear_user_turn`."""
         activity = self.activity
@@ -240,6 +249,10 @@ class GovernedSession(ClosingSession[Userdata_T]):
         """An agent was entered, handed over to, or left."""
         self._life.agent_phase_changed()
         self._conductor.agent_phase_changed()
+
+    def speech_left_floor(self) -> None:
+        """A speech has returned the floor."""
+        self._life.speech_left_floor()
 
     @property
     def agents_settled(self) -> bool:
