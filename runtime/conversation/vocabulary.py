@@ -32,7 +32,7 @@ TRIGGERS = (
 
 OPTIONAL_TRIGGERS = (
     *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "user_typed"),
-    *("question_due", "question_over", "yes_said", "other_answer"),
+    *("question_due", "question_over", "yes_said", "other_answer", "application_interrupts"),
     *("voice_unrecognised", "audio_stopped", "audio_resumed"),
     *("interruption_detected", "backchannel_detected"),
 )

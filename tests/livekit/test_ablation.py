@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 import test_closing
 import test_committed_words
+import test_confirm
 import test_corrections
 import test_expect
 import test_failed_replies
@@ -127,6 +128,7 @@ TESTS: dict[str, Callable[[], object]] = {
         warm_up=None,
     ),
     "GovernedRecognition._vad_task": test_needed.test_a_vad_that_fails_is_in_the_journal,
+    "GovernedSession.interrupt": test_confirm.test_a_yes_that_is_typed_in_a_room_counts,
     "GovernedSession.clear_user_turn": partial(
         test_heard.test_what_is_cleared_is_not_committed, session_class=TurnSession, noise=None
     ),
