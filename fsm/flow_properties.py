@@ -20,7 +20,7 @@ class Never:
     Example:
         >>> from turnfsm import load_flow
         >>> [one.action for one in load_flow("session").properties.never]
-        ['begin_run', 'end_run']
+        ['begin_run', 'end_run', 'end_asked_run']
     """
 
     action: str | None = doc("The action that must not be chosen ...", default=None)
