@@ -194,8 +194,9 @@ class Agenda:
             case ReplyHeard(reply):
                 live = self.reply(reply)
                 return self if live is None else self._with_reply(attrs.evolve(live, heard=True))
-            case SpeechInterrupted(speech, by) if live := self.reply(speech):
-                return self._with_reply(attrs.evolve(live, interrupted_by=by))
+            case SpeechInterrupted(speech, by, turn) if live := self.reply(speech):
+                answered = True if turn else live.answered
+                return self._with_reply(attrs.evolve(live, interrupted_by=by, answered=answered))
             case ReplyStopped(reply, by, own) if live := self.reply(reply):
                 return self._with_reply(attrs.evolve(live, stopped=live.stopped or (by, own)))
             case ReplyEnded():

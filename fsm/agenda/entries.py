@@ -276,10 +276,12 @@ class PlayoutStarted:
 
 @attrs.frozen
 class SpeechInterrupted:
-    """A speech is interrupted. `by`: who has interrupted it."""
+    """A speech is interrupted. `by`: who has interrupted it. `turn`: a committed turn does so, whose
+    reply answers the interruption."""
 
     speech: str
     by: Ending
+    turn: bool = False
 
 
 @attrs.frozen

@@ -87,7 +87,7 @@ class SpeechReports:
             by: What has interrupted it; None if it is a speculation that is not used.
         """
         core = self._core
-        core.log.add(SpeechInterrupted(speech.id, _BY_SOURCE[by]))
+        core.log.add(SpeechInterrupted(speech.id, _BY_SOURCE[by], turn=by == "user_turn"))
         if (step := core.floor.step_of(speech)) is not None:
             core.turn.post("step_interrupted", step.id)
             return
