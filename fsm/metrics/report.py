@@ -51,7 +51,7 @@ def report(
         >>> from turnfsm import read_journal
         >>> from turnfsm.metrics import measure, report
         >>> report(measure(read_journal("journal.jsonl"))).splitlines()[0]
-        '1 conversation, 15.3 s'
+        '1 conversation, 17.0 s'
     """
     if format == "json":
         each = {"groups": {name: _plain(group) for name, group in groups.items()}} if groups else {}

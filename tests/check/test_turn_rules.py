@@ -30,7 +30,16 @@ KNOWN = {
     **dict.fromkeys(("action", "does", "lacks", "twice", "until_does"), ACTIONS),
 }
 KEYS = {*maker.TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
-KEYS |= {"claim", "promise", "at_most", "quiet", "reported", "until_added", "until_left"}
+KEYS |= {
+    "needs_not",
+    "claim",
+    "promise",
+    "at_most",
+    "quiet",
+    "reported",
+    "until_added",
+    "until_left",
+}
 
 
 class Values(dict[str, str]):

@@ -118,7 +118,7 @@ def test_a_tts_that_cannot_be_reached(told: Play) -> None:
     said = f"the first text came at 3.00 s, no audio has come; the TTS {DOWN}, 3 times"
     assert f"tts: {said}, last at 5.50 s\n" in call.why
     lost = f"tts: the TTS {DOWN} at 18.30 s and was given up: the reply was lost\n"
-    assert f"18.30 to 20.30 s  {lost}" in call.why
+    assert f"18.30 to 22.00 s  {lost}" in call.why
     assert "no reply was requested" not in call.why
     report = call.by("report")
     assert "dropped      3" in report

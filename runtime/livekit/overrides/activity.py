@@ -130,7 +130,7 @@ class GovernedActivity(RequestingActivity):
             return self._end_turn(info)
         empty = self._empty_transcript(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
-        if hands_over and (empty or not self._conductor.closing):
+        if hands_over and not self._conductor.closing:
             if not empty:
                 if self._transcribed:
                     self.turn_decided()

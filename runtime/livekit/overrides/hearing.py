@@ -58,6 +58,7 @@ class HearingActivity(LeavingActivity):
             assert isinstance(recognition, GovernedRecognition)
             recognition.waits_for = self._waits_for
             recognition.commit_wait = self._commit_wait
+            recognition.late_final = self._late_final
             recognition.until = self._conductor.until
             recognition.vad_failed = self._vad_failed
             recognition.segment, self.segment = self.segment or Segment(), None
@@ -225,9 +226,15 @@ class HearingActivity(LeavingActivity):
         conductor, heard = self._conductor, self.vad is not None and self.has_stt
         if not (heard and conductor.utterance.transcribed):
             return timeout
-        # The VAD may not have detected a short word yet.
+        if self.uncommitted_transcript:
+            return 0.0
+        # The VAD may not have detected a short word yet. A close waits as long as LiveKit's.
         short = conductor.user.timers.get("transcript_wait", 0.0)
-        return 0.0 if self.uncommitted_transcript else min(timeout, short)
+        return timeout if conductor.closing else min(timeout, short)
+
+    def _late_final(self) -> bool:
+        # Only a VAD shows that the user has been silent since the commit.
+        return self.vad is not None and self._waits_for("late_final")
 
     @property
     def user_silent(self) -> bool:

@@ -42,6 +42,9 @@ class GovernedRecognition(AudioRecognition):
     commit_wait: Callable[[float], float]
     """Seconds that a commit waits for a transcript once the microphone is off, at most these."""
 
+    late_final: Callable[[], bool]
+    """Says whether a final transcript that comes now belongs to the turn just committed."""
+
     until: Callable[..., Awaitable[bool]]
     """`Conductor.until`."""
 
@@ -208,10 +211,8 @@ class GovernedRecognition(AudioRecognition):
 
     @property
     def _commit_has_ended(self) -> bool:
-        """The application has committed the turn without the transcript that comes now. Only a VAD
-        shows that the user has been silent since."""
-        heard = self._vad is not None and self.pending_commit is None
-        return heard and self.waits_for("late_final")
+        """The application has committed the turn without the transcript that comes now."""
+        return self.pending_commit is None and self.late_final()
 
     def clears(self) -> None:
         """The transcript is about to be cleared. LiveKit then begins another stream."""
