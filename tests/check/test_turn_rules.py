@@ -31,14 +31,7 @@ KNOWN = {
 }
 KEYS = {*maker.TESTS, *KNOWN, "broken", "each", "needs", "remedy", "state", "timer", "heeded"}
 KEYS |= {
-    "needs_not",
-    "claim",
-    "promise",
-    "at_most",
-    "quiet",
-    "reported",
-    "until_added",
-    "until_left",
+    *("claim", "promise", "at_most", "quiet", "reported", "until_added", "until_left", "needs_not")
 }
 
 

@@ -95,8 +95,8 @@ class GovernedRecognition(AudioRecognition):
 
     def _decide(self, *args: Any, **kwargs: Any) -> None:
         self._committing = kwargs["trigger"] == "manual"
-        # After a commit without a transcript, there is no end of speech to wait for.
-        empty = self._committing and not self._audio_transcript
+        # If the application commits without a transcript, there is no end of speech to wait for.
+        empty = self._committing and not self._audio_transcript and self.late_final()
         self._ends_now = empty or (not self._committing and self.waits_for("ends_now"))
         mode = self._turn_detection_mode
         if self._ends_now:
