@@ -276,7 +276,7 @@ class PlayoutStarted:
 
 @attrs.frozen
 class SpeechInterrupted:
-    """A speech is interrupted. `by`: who has interrupted it. `turn`: a committed turn does so, whose
+    """A speech is interrupted. `by`: who has interrupted it. `turn`: it is a committed turn, whose
     reply answers the interruption."""
 
     speech: str

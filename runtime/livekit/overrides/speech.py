@@ -221,6 +221,8 @@ class GovernedHandle(SpeechHandle):
         speeches = self._conductor.speeches
         while speeches.of(self).silent or speeches.of(self).yielded:  # a filler may go first
             await self._conductor.until(lambda: not speeches.of(self).silent)
+            if speeches.of(self).yielded:
+                self._clear_authorization()  # it does not have the floor
             await super()._wait_for_authorization()
 
     def end(self, *, step: bool = False) -> None:
