@@ -129,4 +129,4 @@ def test_pytest_plays_the_scenarios_of_the_example() -> None:
     played = subprocess.run(
         [*command, "-o", "addopts="], cwd=folder, capture_output=True, text=True
     )
-    assert "1 passed" in played.stdout, played.stdout + played.stderr
+    assert "2 passed" in played.stdout, played.stdout + played.stderr
