@@ -220,7 +220,7 @@ class Ledger:
             except (KeyError, TypeError, TurnfsmError) as exc:
                 why = f"note {note.seq} ({note.kind}) is not as turnfsm writes it: {exc}"
                 raise JournalError(f"{why}; name a journal that was not changed") from None
-        ledger._cut_off()
+        ledger._end_unfinished()
         return ledger
 
     def take_over(self, other: Ledger) -> None:
@@ -253,11 +253,11 @@ class Ledger:
         if (call := self._calls.get(call_id)) and call.result_id is not None:
             self._by_result[call.result_id] = call
 
-    def _cut_off(self) -> None:
+    def _end_unfinished(self) -> None:
         """The session ended here: its calls can only answer repeated calls."""
         self._turns.clear()
         for call in self:
-            call.apply("cut_off", (), {})
+            call.apply("session_crashed", (), {})
             key = call.name, call.arguments
             self._old.pop(key, None)  # the outcome of the last one decides
             if call.gave in _NEWS:  # a failed call may be tried again

@@ -20,7 +20,6 @@ except ModuleNotFoundError as error:
 from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
-from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.livekit.context import TurnContext
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 from turnfsm.runtime.livekit.event_recorder import EventRecorder
@@ -29,14 +28,15 @@ from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.livekit.smart_turn import SmartTurn
 from turnfsm.runtime.livekit_contract import SUPPORTED, UnsupportedLiveKit
 from turnfsm.runtime.observe.telemetry import Telemetry
+from turnfsm.runtime.orphaned_call import NotMade, OrphanedCall
 from turnfsm.runtime.view.live import LiveView
 
 __all__ = [
     "SUPPORTED",
-    "CutOffCall",
     "EventRecorder",
     "LiveView",
     "NotMade",
+    "OrphanedCall",
     "SmartTurn",
     "SpeechInterrupted",
     "Telemetry",

@@ -19,8 +19,8 @@ except ModuleNotFoundError as error:
 
 from turnfsm.runtime.conversation.classifying import Transcript, classifier
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
-from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.host.errors import SpeechInterrupted
+from turnfsm.runtime.orphaned_call import NotMade, OrphanedCall
 from turnfsm.runtime.pipecat.agent import AgentStateChanged
 from turnfsm.runtime.pipecat.frame_recorder import FrameRecorder
 from turnfsm.runtime.pipecat.governor import TurnGovernor
@@ -28,9 +28,9 @@ from turnfsm.runtime.pipecat.rollout import rollout
 
 __all__ = [
     "AgentStateChanged",
-    "CutOffCall",
     "FrameRecorder",
     "NotMade",
+    "OrphanedCall",
     "SpeechInterrupted",
     "Transcript",
     "TurnGovernor",

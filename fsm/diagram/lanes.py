@@ -158,7 +158,7 @@ def _recorded(journal: Journal, kind: str, end: float) -> list[Span]:
     spans = []
     for note, span in _notes(journal, kind, end):
         text = str(note.data.get("text") or "")
-        how = "interrupted" if note.data.get("cut") is True else ""
+        how = "interrupted" if note.data.get("interrupted") is True else ""
         spans.append(attrs.evolve(span, label=text, kind=how, tip=text))
     return spans
 

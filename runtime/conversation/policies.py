@@ -11,7 +11,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.flow import Flow, Policy, Tools
 from turnfsm.fsm.source import Path
-from turnfsm.runtime.cut_off_call import CutOffCall
+from turnfsm.runtime.orphaned_call import OrphanedCall
 
 __all__ = [
     "check_arguments",
@@ -37,7 +37,7 @@ _ONE_LETTER = 0.85
 """The similarity, from 0 to 1, of names that differ by a letter or two."""
 
 
-Recover = Callable[[CutOffCall], object]
+Recover = Callable[[OrphanedCall], object]
 """Returns the result of the call, or a coroutine that does."""
 
 
@@ -99,16 +99,16 @@ def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
     """Decorate a tool with a function that finds the outcome of a call whose worker died.
 
     Args:
-        recover: Takes a `CutOffCall` and returns the result of the call. It raises `NotMade` if the
-            call never took effect, and any other error if it cannot tell: the model then reads that
-            the outcome is unknown. It may be asynchronous, and must finish within 5 s.
+        recover: Takes an `OrphanedCall` and returns the result of the call. It raises `NotMade` if
+            the call never took effect, and any other error if it cannot tell: the model then reads
+            that the outcome is unknown. It may be asynchronous, and must finish within 5 s.
 
     Returns:
         The decorator.
 
     Example:
         >>> charges = {}  # at the bank
-        >>> def find_charge(call: CutOffCall) -> str:
+        >>> def find_charge(call: OrphanedCall) -> str:
         ...     if call.key not in charges:
         ...         raise NotMade
         ...     return f"charged {charges[call.key]}"

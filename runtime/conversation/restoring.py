@@ -11,7 +11,7 @@ from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 
 from .conductor import Conductor
-from .cut_off import agenda_entries, ledger_of
+from .orphaned_calls import agenda_entries, ledger_of
 from .ports import UserTurn
 from .resumption import Resumption
 

@@ -8,13 +8,13 @@ from turnfsm.fsm import Machine
 from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.store.past import Past
 
-__all__ = ["CUT_OFF", "HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "UNKNOWN_END", "Resumption"]
+__all__ = ["HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "NO_RESULT", "UNKNOWN_END", "Resumption"]
 
 UNKNOWN_END = (
     "This call was running when the connection was interrupted. It is not known whether it took "
     "effect."
 )
-CUT_OFF = "This call was cut off when the connection was interrupted. It gave no result."
+NO_RESULT = "This call was cut off when the connection was interrupted. It gave no result."
 NO_EFFECT = "This call was cut off when the connection was interrupted. It had no effect."
 NOT_KEPT = (
     "This call was made before the connection was interrupted, and what it gave was not kept."

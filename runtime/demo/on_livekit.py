@@ -79,7 +79,7 @@ def scribe_of(session: TurnSession[Any], stack: SessionStack) -> Scribe:
     session.on(
         "agent_false_interruption", lambda e: note("agent_false_interruption", resumed=e.resumed)
     )
-    stack.output.on("playback_finished", lambda e: scribe.played(cut=e.interrupted))
+    stack.output.on("playback_finished", lambda e: scribe.played(interrupted=e.interrupted))
     return scribe
 
 

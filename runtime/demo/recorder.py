@@ -61,13 +61,13 @@ class Scribe:
 
     def finish(self) -> None:
         """Note what has not ended."""
-        self._sounds(cut=True)
+        self._sounds(interrupted=True)
         for call_id in list(self._calls):
             self.tool_ended(call_id, "unfinished")
 
-    def played(self, *, cut: bool) -> None:
-        """An utterance of the agent has ended, or was cut off."""
-        self._sounds(cut=cut)
+    def played(self, *, interrupted: bool) -> None:
+        """An utterance of the agent has ended, or was interrupted."""
+        self._sounds(interrupted=interrupted)
 
     def tool_started(self, call_id: str, name: str, arguments: str) -> None:
         """A tool runs."""
@@ -87,10 +87,12 @@ class Scribe:
     def _now(self) -> float:
         return round(self._stack.pace.now(), 3)
 
-    def _sounds(self, *, cut: bool) -> None:
+    def _sounds(self, *, interrupted: bool) -> None:
         sounds = self._stack.heard()
         fresh, self._noted = sounds[self._noted :], len(sounds)
         for number, sound in enumerate(fresh, 1):
             span = {"start": round(sound.start, 3), "end": round(sound.end, 3)}
             last = number == len(fresh)
-            self._turn.note("agent_audio", **span, text=sound.text, cut=cut and last)
+            self._turn.note(
+                "agent_audio", **span, text=sound.text, interrupted=interrupted and last
+            )

@@ -25,7 +25,7 @@ def as_text(record: Mapping[str, Any]) -> str:
         case "user_audio":
             return f"user   {data['text']}"
         case "agent_audio":
-            return f"agent  {data['text']}{' [cut off]' if data['cut'] else ''}"
+            return f"agent  {data['text']}{' [interrupted]' if data['interrupted'] else ''}"
     return f"tool   {data['name']}({arguments(data['arguments'])}): {data['outcome']}"
 
 

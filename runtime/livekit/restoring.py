@@ -8,7 +8,7 @@ from typing import Any
 
 from livekit.agents import Agent, llm
 
-from turnfsm.runtime.conversation.cut_off import output_of
+from turnfsm.runtime.conversation.orphaned_calls import output_of
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.conversation.stored_conversation import StoredConversation
 from turnfsm.runtime.ledger import Ledger

@@ -24,7 +24,7 @@ from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.arguments import check_keywords
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
-from turnfsm.runtime.conversation.cut_off import read_calls
+from turnfsm.runtime.conversation.orphaned_calls import read_calls
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink

@@ -155,17 +155,17 @@ class PipecatAgent(Asking):
 
     def interrupted(self) -> None:
         """An interruption has passed through the whole pipeline."""
-        self._cut_off(self.step.speech if self.step is not None else None)
+        self._interrupt_reply(self.step.speech if self.step is not None else None)
         if (step := self.step) is not None and step.speech.interrupted:
             self.step_finished(step)
 
-    def cut_off(self) -> None:
+    def interruption_begins(self) -> None:
         """An interruption is on its way through the pipeline, perhaps one that the flow did not
         choose."""
-        self._cut_off(self.waiting)
-        self._cut_off(self.step.speech if self.step is not None else None)
+        self._interrupt_reply(self.waiting)
+        self._interrupt_reply(self.step.speech if self.step is not None else None)
 
-    def _cut_off(self, reply: Speech | None) -> None:
+    def _interrupt_reply(self, reply: Speech | None) -> None:
         if isinstance(reply, Reply) and not reply.interrupted and not _stays_whole(reply):
             self.conductor.speech.interrupted_by_code(reply, None)
             reply.interrupted = True

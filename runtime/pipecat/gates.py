@@ -73,7 +73,7 @@ class AskGate(Gate):
             case f.CancelFrame() if down:
                 self._session.close("cancelled")
             case f.InterruptionFrame() if down:
-                self._agent.cut_off()
+                self._agent.interruption_begins()
             case f.UserMuteStartedFrame():
                 self._session.hearing.muted()
             case f.ErrorFrame() if not down:

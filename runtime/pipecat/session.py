@@ -10,7 +10,7 @@ from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
-from turnfsm.runtime.conversation.cut_off import read_calls
+from turnfsm.runtime.conversation.orphaned_calls import read_calls
 from turnfsm.runtime.conversation.ports import Settings
 from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.conversation.session_turn import SessionTurn

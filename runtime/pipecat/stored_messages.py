@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from turnfsm.runtime.conversation.cut_off import output_of
+from turnfsm.runtime.conversation.orphaned_calls import output_of
 from turnfsm.runtime.host.turns import Turn
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.past import Past

@@ -63,7 +63,7 @@ class Talk:
         user: The user's sounds. A host without voice gets the text at the end of each.
         states: The states that the flow enters, in order.
         heard: The texts that the user hears to their end, in order.
-        cut: The texts that the user does not hear to their end.
+        interrupted: The texts that the user does not hear to their end.
         effects: The tools that run to their end, in order.
         do: The actions of the application: `interrupt` and `say`.
         answers: The model's answers, or errors, by a part of the user's message.
@@ -79,7 +79,7 @@ class Talk:
     states: tuple[str, ...]
     flow: Flow
     heard: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
+    interrupted: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
     do: tuple[Step, ...] = ()
     answers: Mapping[str, Answer | Exception] = attrs.field(factory=dict)
@@ -198,7 +198,9 @@ def _problems(talk: Talk, played: Played) -> list[str]:
         problems.append(f"states: {' '.join(states)}; wanted: {' '.join(talk.states)}")
     if (at := _missing(played.heard, talk.heard)) is not None:
         problems.append(f"heard: {played.heard!r}; wanted there, and then: {at!r}")
-    problems += [f"heard to its end: {text!r}" for text in talk.cut if text.strip() in played.heard]
+    problems += [
+        f"heard to its end: {text!r}" for text in talk.interrupted if text.strip() in played.heard
+    ]
     if tuple(played.effects) != talk.effects:
         problems.append(f"tools: {', '.join(played.effects)}; wanted: {', '.join(talk.effects)}")
     problems += broken_properties(journal, talk.flow, talk.timers)

@@ -25,7 +25,7 @@ def _read(file: Path) -> Mapping[str, Talk]:
         flow = given.pop("flow", "turn")
         fields: dict[str, Any] = {
             **given,
-            **{key: tuple(given.get(key, ())) for key in ("heard", "cut", "effects")},
+            **{key: tuple(given.get(key, ())) for key in ("heard", "interrupted", "effects")},
             "user": tuple(Sound(**sound) for sound in given["user"]),
             "do": tuple(Step(**step) for step in given.get("do", ())),
             "states": tuple(given.get("states", "").split()),

@@ -64,7 +64,7 @@ def test_typed_conversation_goes_as_declared(tmp_path: Path) -> None:
     assert "user   Is it heavy?\n" in told
     assert "agent  There it is: on the top shelf, and it is very light.\n" in told
     assert "tool   drive(meters=-10): done\n" in told
-    assert "[cut off]" in told
+    assert "[interrupted]" in told
 
 
 def test_typed_lines_are_transcribed_as_spoken_ones_are(tmp_path: Path) -> None:

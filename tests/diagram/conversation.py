@@ -64,7 +64,7 @@ def question(talk: Conversation) -> float:
     talk.post(3.1, "preemptive_generation", "final_transcript")
     talk.post(3.3, "turn_committed", "step_started")
     talk.post(4.0, "start_playout", "playout_started")
-    talk.note("agent_audio", 4.0, 5.4, text="One moment, let me look.", cut=False)
+    talk.note("agent_audio", 4.0, 5.4, text="One moment, let me look.", interrupted=False)
     talk.post(4.9, "tool_started")
     talk.post(5.4, "playout_finished", "step_finished")
     talk.user(6.6, 7.5, "Hello?")
@@ -80,16 +80,20 @@ def answer(talk: Conversation) -> float:
     talk.post(0.0, "start_playout", "playout_started")
     talk.user(2.1, 2.6, "mm-hm")
     talk.post(2.4, "barge_in")
-    talk.note("agent_audio", 0.0, 2.4, text="Your parcel is on its way,", cut=False)
+    talk.note("agent_audio", 0.0, 2.4, text="Your parcel is on its way,", interrupted=False)
     talk.post(4.6, "false_interruption")
-    talk.note("agent_audio", 4.6, 7.2, text="and it arrives tomorrow before noon,", cut=True)
+    talk.note(
+        "agent_audio", 4.6, 7.2, text="and it arrives tomorrow before noon,", interrupted=True
+    )
     talk.user(6.7, 8.9, "Can you leave it with my neighbour?")
     talk.post(7.2, "barge_in")
     talk.post(8.2, "final_transcript", "step_interrupted")
     talk.post(8.4, "step_finished")
     talk.post(9.2, "turn_committed", "step_started")
     talk.post(10.1, "start_playout", "playout_started")
-    talk.note("agent_audio", 10.1, 12.6, text="Of course, the neighbour gets it.", cut=False)
+    talk.note(
+        "agent_audio", 10.1, 12.6, text="Of course, the neighbour gets it.", interrupted=False
+    )
     talk.post(12.6, "playout_finished", "step_finished", "reply")
     return 14.0
 

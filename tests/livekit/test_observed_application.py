@@ -12,8 +12,8 @@ from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm import TurnfsmError
 from turnfsm.livekit import (
-    CutOffCall,
     NotMade,
+    OrphanedCall,
     TurnContext,
     TurnSession,
     host_fact,
@@ -28,7 +28,7 @@ from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 observed = partial(TurnSession, observe=True)
 
 
-async def never_made(call: CutOffCall) -> str:
+async def never_made(call: OrphanedCall) -> str:
     raise NotMade
 
 

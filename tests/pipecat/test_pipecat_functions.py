@@ -12,7 +12,7 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pipecat.adapters.llm.schemas.direct_function import tool_options
 from pipecat_stage import LATE, PRICE, Stage, asks_again, look_up, moments, orders
 
-from turnfsm.pipecat import CutOffCall, on_interruption, once, recover_with
+from turnfsm.pipecat import OrphanedCall, on_interruption, once, recover_with
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 Source = Literal["registered", "schema", "direct"]
@@ -147,7 +147,7 @@ def test_a_call_is_in_the_ledger_and_a_crash_is_recovered_from(
     """The second worker asks the function that was marked what became of the call."""
     keys = []
 
-    def find(call: CutOffCall) -> str:
+    def find(call: OrphanedCall) -> str:
         keys.append(call.key)
         return "booked at seven"
 

@@ -19,7 +19,7 @@ from flow_text import parsed
 from livekit.agents import Agent, llm
 
 from turnfsm import TurnfsmError
-from turnfsm.livekit import CutOffCall, NotMade, recover_with
+from turnfsm.livekit import NotMade, OrphanedCall, recover_with
 from turnfsm.runtime.testing.livekit import ScriptedUser, Stage
 
 from .play import GREETING, SORRY, Guest, Record, Waiter, silent, talk
@@ -112,15 +112,15 @@ def test_the_conversation_is_restored(tmp_path: Path) -> None:
     assert session.epoch == 0, "it has closed"
 
 
-async def _charged(call: CutOffCall) -> str:
+async def _charged(call: OrphanedCall) -> str:
     return f"done, as {call.key.partition('/')[0]} knows"
 
 
-def _not_made(call: CutOffCall) -> str:
+def _not_made(call: OrphanedCall) -> str:
     raise NotMade
 
 
-def _cannot_tell(call: CutOffCall) -> str:
+def _cannot_tell(call: OrphanedCall) -> str:
     raise ConnectionError
 
 
@@ -152,7 +152,7 @@ def test_a_call_has_the_same_key_in_its_tool_and_after_a_crash(tmp_path: Path) -
     """So a service that was given the key can say what became of the call."""
     asked: list[str] = []
 
-    def find(call: CutOffCall) -> str:
+    def find(call: OrphanedCall) -> str:
         asked.append(call.key)
         return "done"
 
@@ -169,7 +169,7 @@ def test_finding_out_takes_no_longer_than_its_limit(
 ) -> None:
     """Then nobody knows what became of the call."""
 
-    async def find(call: CutOffCall) -> str:
+    async def find(call: OrphanedCall) -> str:
         await asyncio.sleep(7.0)
         return "done"
 

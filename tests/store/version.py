@@ -10,7 +10,7 @@ from flow_text import parsed
 from livekit.agents import Agent
 
 from turnfsm import Flow, load_flow
-from turnfsm.livekit import CutOffCall, recover_with
+from turnfsm.livekit import OrphanedCall, recover_with
 from turnfsm.runtime.testing.livekit import Call, Reply, Request, ScriptedLLM, ScriptedUser, Stage
 
 from .play import Guest, Waiter, silent
@@ -91,7 +91,7 @@ def asks() -> ScriptedUser:
     return ScriptedUser().says("please book a table", at=2.0)
 
 
-def found(call: CutOffCall) -> str:
+def found(call: OrphanedCall) -> str:
     """What became of a call whose worker has died."""
     return f"done by {call.name}"
 

@@ -127,7 +127,7 @@ async def _hold(stack: Parts, flow: Flow, take: Take) -> None:
         governor.transport(params),
         tape,
         prompter.answer_began,
-        lambda cut: scribe.played(cut=cut),
+        lambda interrupted: scribe.played(interrupted=interrupted),
     )
     tools = {
         "drive": _handler(robot.drive, scribe, prompter),

@@ -187,7 +187,7 @@ class Loudspeaker(BaseOutputTransport):
         params: The transport's parameters.
         tape: Where it is recorded.
         began: Called when an utterance begins.
-        ended: Called when it has ended, with whether an interruption has cut it off.
+        ended: Called when it has ended, with whether it was interrupted.
     """
 
     def __init__(

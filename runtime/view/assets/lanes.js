@@ -48,7 +48,7 @@ function lanesOf(recording) {
   function agent() {
     const spans = noted("agent_audio");
     if (spans.length) {
-      for (const span of spans) span.interrupted = span.row.x.cut === true;
+      for (const span of spans) span.interrupted = span.row.x.interrupted === true;
       return spans;
     }
     const closes = (r) => r.k === "playout_finished" || endsStep(r) || does(r, "interrupt_speech", "force_interrupt");

@@ -10,7 +10,7 @@ import attrs
 
 from turnfsm.fsm import TurnfsmError
 
-__all__ = ["CutOffCall", "NotMade"]
+__all__ = ["NotMade", "OrphanedCall"]
 
 
 class NotMade(TurnfsmError):
@@ -18,7 +18,7 @@ class NotMade(TurnfsmError):
 
 
 @attrs.frozen
-class CutOffCall:
+class OrphanedCall:
     """A tool call that was running when its worker died.
 
     Attributes:

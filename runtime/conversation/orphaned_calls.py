@@ -13,12 +13,12 @@ from turnfsm.fsm.agenda.entries import AnswerDue, CallMade, Entry, ResultReady
 from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import Journal, Note
-from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import agenda_of
+from turnfsm.runtime.orphaned_call import NotMade, OrphanedCall
 
 from .policies import recover_of
-from .resumption import CUT_OFF, HANDED_OVER, NO_EFFECT, NOT_KEPT, UNKNOWN_END
+from .resumption import HANDED_OVER, NO_EFFECT, NO_RESULT, NOT_KEPT, UNKNOWN_END
 from .tool_call import NOT_CONFIRMED, arguments_of
 
 __all__ = ["agenda_entries", "ledger_of", "output_of", "read_calls"]
@@ -98,7 +98,7 @@ def output_of(call: LedgerCall, *, made: bool) -> str | None:
         return UNKNOWN_END
     if call.gave == "error":
         return call.output or ""
-    return (call.output or CUT_OFF) if made else None
+    return (call.output or NO_RESULT) if made else None
 
 
 async def _outcome_of(
@@ -112,7 +112,7 @@ async def _outcome_of(
     try:
         async with asyncio.timeout(None if limit == NEVER else limit):
             found = recover(
-                CutOffCall(key_of(call.id, call.turn), call.name, arguments_of(call.arguments))
+                OrphanedCall(key_of(call.id, call.turn), call.name, arguments_of(call.arguments))
             )
             if inspect.isawaitable(found):
                 found = await found
