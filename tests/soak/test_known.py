@@ -49,6 +49,14 @@ MENDED = {
         switches=frozenset({"manual"}),
         detection="manual",
     ),
+    "the button is cancelled while the close commits the turn": Script(
+        "",
+        (Sound(0.5, 0.6, 2),),
+        moves=(Move(2.9, "close"), Move(4.1, "cancel")),
+        switches=frozenset({"manual", "close", "button"}),
+        keys=Keys(button="push_to_talk"),
+        detection="manual",
+    ),
     "a noise cuts the reply to two results where the output cannot pause": Script(
         "", (BOTH, Sound(3.4, 0.6)), WORKS, switches=frozenset({"noise"}), can_pause=False
     ),
