@@ -171,8 +171,8 @@ class GovernedSession(ClosingSession[Userdata_T]):
         return done
 
     def clear_user_turn(self) -> None:
-        """As `AgentSession.clear_user_turn`. During the close it does nothing: the turn ends with the
-        session, and LiveKit would begin an STT stream that nobody closes."""
+        """As `AgentSession.clear_user_turn`. During the close it does nothing: the turn ends with
+        the session, and LiveKit would begin an STT stream that nobody closes."""
         if self.closing:
             return
         activity = self.activity
