@@ -67,9 +67,14 @@ class Asked:
         return began is not None and began < self.heard
 
     @property
+    def heard_last(self) -> bool:
+        """The user has heard the whole question, and nothing else since."""
+        return self.heard is not None and self.played <= self.heard
+
+    @property
     def stale(self) -> bool:
         """The user has heard something else since the question."""
-        return self.heard is not None and self.heard < self.played
+        return self.heard is not None and not self.heard_last
 
     def after(self, entry: Entry) -> Asked:
         """The question after one more entry."""

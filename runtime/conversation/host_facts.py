@@ -122,7 +122,10 @@ class HostFacts:
 
     def agent_asked(self) -> bool:
         """The last sentence that the user has heard of the agent is a question. Also true after
-        the end of the step, even if the user has answered since."""
+        the end of the step, even if the user has answered since. The question of a call that needs
+        a yes is one whatever its text, until it is known whether the call runs."""
+        if self._core.log.asked.heard_last:
+            return self.confirming.question_asked()
         return self._core.floor.heard.asks
 
     def between_sentences(self) -> bool:

@@ -76,8 +76,9 @@ class TurnReports:
     def may_commit(self, info: UserTurn, *, empty_transcript: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
-        Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred.
-        If neither is taken: `turn_committed`, and `turn_deferred` if that is refused.
+        Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred,
+        and `endpointing_ended` if one is taken. If neither is: `turn_committed`, and
+        `turn_deferred` if that is refused.
 
         Args:
             info: The turn.
@@ -90,6 +91,7 @@ class TurnReports:
         with self._host.about(info.new_transcript, empty_transcript=empty_transcript):
             if not deferred and self._ignores(info):
                 self.left_unanswered()
+                core.turn.post("endpointing_ended")
                 return False
             verdict = core.turn.post("turn_committed", text=info.new_transcript, source="user_turn")
         if not deferred:

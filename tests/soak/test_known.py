@@ -406,6 +406,20 @@ MENDED = {
         model="realtime",
         hook=1.0,
     ),
+    "a backchannel follows the question whether a tool may run": Script(
+        "",
+        (attrs.evolve(ASKED, answer=0), Sound(5.0, 0.6, 1, phrase="wow")),
+        WORKS,
+        switches=frozenset({"confirm", "overlap"}),
+        keys=Keys(confirm=frozenset({1}), overlap=True),
+    ),
+    "a backchannel while a reply with a call is ready": Script(
+        "",
+        (attrs.evolve(ASKED, ttft=0.6), Sound(1.7, 0.3, 2, phrase="uh huh")),
+        {1: Job(0.5)},
+        switches=frozenset({"barge_in", "overlap"}),
+        keys=Keys(overlap=True),
+    ),
 }
 
 

@@ -41,6 +41,13 @@ RIGHT = {
         switches=frozenset({"barge_in", "confirm", "overlap"}),
         keys=Keys(confirm=frozenset({1}), overlap=True),
     ),
+    "the user shows that they listen while a tool runs": Script(
+        "",
+        (attrs.evolve(TWO_RESULTS, answer=0), Sound(4.0, 0.3, 1, phrase="mhm")),
+        {1: Job(6.0), 2: Job(0.5)},
+        switches=frozenset({"barge_in", "overlap"}),
+        keys=Keys(overlap=True),
+    ),
     "each noise ends the reply that a model which detects turns was asked for": Script(
         "",
         (

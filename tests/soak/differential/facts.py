@@ -304,7 +304,8 @@ def left_out(played: Played, sound: Sound) -> bool:
     """It may have asked the agent to wait, together with other words; or the user is away; or it
     only shows that the user listens."""
     listens = played.script.keys.overlap and sound.phrase in (*LISTENS, *YES)
-    if listens and _said_over(played, sound, _decided(played.script, sound)):
+    until = _decided(played.script, sound)
+    if listens and (_said_over(played, sound, until) or _awaits_tool(played, sound, until)):
         return True
     away = [(start, end) for start, end in holds(played) if start < sound.recognised]
     if sound.phrase in BACK:
@@ -313,6 +314,23 @@ def left_out(played: Played, sound: Sound) -> bool:
     asks = [s for s in played.script.sounds if s.phrase in played.script.keys.holds]
     near = any(abs(s.at - sound.at) < JOINED for s in asks)
     return sound in asks or joined or (sound.phrase in (*YES, *LISTENS) and near)
+
+
+def _awaits_tool(played: Played, sound: Sound, until: float) -> bool:
+    """The turn before it waits for a tool, or for what the agent says when that has ended, and the
+    user has not been asked whether a tool may run."""
+    if any(q.end is not None and q.end - 0.05 <= sound.at < q.over for q in questions(played)):
+        return False
+    sentences = [(n, s) for n, s in played.script.sentences() if s.phrase not in (*LISTENS, *YES)]
+    earlier = [number for number, said in sentences if said.at < sound.at]
+    replies = [said for said in played.said if max(earlier, default=0) in said.answers]
+    calls = {call for said in replies for call in said.calls}
+    for run in played.runs:
+        if (run.job, run.asked) in calls and run.start < until:
+            spoken = (h.start for h in played.outcome.heard if run.end and h.start >= run.end)
+            if sound.at < min(spoken, default=played.script.end):
+                return True
+    return False
 
 
 def too_few(played: Played, sound: Sound) -> bool:
