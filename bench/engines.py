@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import Machine, Verdict, load_flow
-from turnfsm.fsm.interop.machine_out import FlowModel, to_transitions
-from turnfsm.runtime import Event, TurnRuntime
+from turnfsm.fsm.interop.machine_out import to_transitions
 
 from .cycle import FLOW, Engine, Floor
 
@@ -73,10 +73,8 @@ def _on_loop(turn: TurnRuntime, host: Host) -> Engine:
 
 def _transitions() -> Engine:
     """The flow as `turnfsm export` writes it for `transitions`."""
-    model = FlowModel(FLOW)
-    to_transitions(FLOW, model)
-    fire: Any = model
-    return Engine(fire.trigger, lambda: model.state, lambda: len(model.done))
+    model: Any = to_transitions(FLOW).model
+    return Engine(model.trigger, lambda: model.state, lambda: len(model.done))
 
 
 ENGINES: dict[str, Callable[[], Engine]] = {

@@ -26,6 +26,7 @@ _MIN_SPEECH = 0.05
 """The same for its start, in the VAD that replays it."""
 
 _BEFORE = 0.3
+_INTERIM_DELAY = 0.2
 """Seconds of audio before the start that the VAD reports, which the STT gets too."""
 
 _FRAME = RATE // 100
@@ -52,18 +53,14 @@ class Heard:
         """Load the models. Raises DemoUnavailable if one is missing."""
         return cls(Transcriber.load())
 
-    async def sounds(self, pcm: PCM, *, interim_delay: float = 0.2) -> list[Utterance]:
+    async def sounds(self, pcm: PCM) -> list[Utterance]:
         """Every stretch of the audio that the VAD takes for speech, with its transcripts.
 
         Args:
             pcm: Mono samples at RATE Hz. A second of silence is added, so that speech ends.
-            interim_delay: Seconds of audio that an interim transcript comes late.
         """
         whole = np.concatenate([pcm, np.zeros(2 * RATE, np.int16)])
-        return [
-            await self._utterance(whole, start, end, interim_delay)
-            for start, end in await self._speech(whole)
-        ]
+        return [await self._utterance(whole, *span) for span in await self._speech(whole)]
 
     async def aclose(self) -> None:
         """Free the models."""
@@ -86,13 +83,13 @@ class Heard:
         await stream.aclose()
         return found
 
-    async def _utterance(self, pcm: PCM, start: float, end: float, delay: float) -> Utterance:
+    async def _utterance(self, pcm: PCM, start: float, end: float) -> Utterance:
         begin, spoken = start - _MIN_SPEECH, end - MIN_SILENCE
         first, shown, growing = max(0.0, start - _BEFORE), [], Interims(self._stt)
         for at in np.arange(start, end, _FRAME / RATE):
             speech = _part(pcm, first, at)
             if growing.due(len(speech)) and (text := await growing.heard(speech, RATE)):
-                shown.append((at + delay - begin, text))
+                shown.append((at + _INTERIM_DELAY - begin, text))
         text = await self._stt.hear(_part(pcm, first, end), RATE)
         lasts = max(spoken - begin, _MIN_SPEECH)
         return Utterance(max(0.0, begin), lasts, text, MIN_SILENCE if text else None, tuple(shown))

@@ -24,7 +24,7 @@ import attrs
 from bench.cycle import CYCLE, FLOW
 from bench.engines import Host
 from bench.frame import Frame, table
-from turnfsm.runtime import TurnRuntime
+from turnfsm import TurnRuntime
 from turnfsm.runtime.journal import Redactor
 from turnfsm.runtime.store.keeper import Keeper
 from turnfsm.store import Store, open_store

@@ -120,7 +120,6 @@ def serving(
     *,
     redis: str = "",
     port: int = 0,
-    key: str = DEV_KEY,
     prefix: Sequence[str] = (),
 ) -> Iterator[RoomServer]:
     """Start a server with the dev key, at an address of this machine.
@@ -129,7 +128,6 @@ def serving(
         node: The address that media go to.
         redis: host:port of a Redis that several servers share.
         port: For signalling; 0 takes a free one.
-        key: Its name; the secret is `DEV_SECRET`.
         prefix: What the command begins with, to run it in a network namespace.
 
     Raises:
@@ -145,7 +143,7 @@ def serving(
         if prefix
         else f"udp_port: {free_port(socket.SOCK_DGRAM)}",
         node=node,
-        key=key,
+        key=DEV_KEY,
         secret=DEV_SECRET,
         more=f"redis:\n  address: {redis}" if redis else "",
     )
@@ -157,7 +155,7 @@ def serving(
             process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         try:
             _wait(f"http://{node}:{port}", process, _READY, log)
-            yield RoomServer(f"ws://{node}:{port}", key=key, log=log)
+            yield RoomServer(f"ws://{node}:{port}", log=log)
         finally:
             process.terminate()
             try:

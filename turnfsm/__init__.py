@@ -54,16 +54,11 @@ if TYPE_CHECKING:
         shipped_flows,
     )
     from turnfsm.fsm.journal import Entry, Header, Journal, JournalError, Note, read_journal, replay
-    from turnfsm.runtime import (
-        Event,
-        EventPump,
-        JsonlSink,
-        Ledger,
-        LedgerCall,
-        LiveJournal,
-        TurnRuntime,
-        write_journal,
-    )
+    from turnfsm.runtime.event import Event
+    from turnfsm.runtime.journal import JsonlSink, LiveJournal, write_journal
+    from turnfsm.runtime.ledger import Ledger, LedgerCall
+    from turnfsm.runtime.pump import EventPump
+    from turnfsm.runtime.turn import TurnRuntime
 
 __all__ = [
     "Action",
@@ -116,8 +111,9 @@ _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"
 )
-_HOMES |= dict.fromkeys(("Event", "EventPump", "JsonlSink", "Ledger", "LedgerCall"), "runtime")
-_HOMES |= dict.fromkeys(("LiveJournal", "TurnRuntime", "write_journal"), "runtime")
+_HOMES |= dict.fromkeys(("JsonlSink", "LiveJournal", "write_journal"), "runtime.journal")
+_HOMES |= dict.fromkeys(("Ledger", "LedgerCall"), "runtime.ledger")
+_HOMES |= {"Event": "runtime.event", "EventPump": "runtime.pump", "TurnRuntime": "runtime.turn"}
 
 
 def __getattr__(name: str) -> Any:

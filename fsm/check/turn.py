@@ -26,7 +26,6 @@ __all__ = [
     "PROPERTIES",
     "REQUESTED",
     "TRUE_FACTS",
-    "WAITS_FOR_TOOLS",
     "Builtin",
     "missing",
     "turn_world",
@@ -55,9 +54,6 @@ REQUESTED = "requested"
 
 CONFIRMING = "confirming"
 """The state in which the user is asked whether a tool may run."""
-
-WAITS_FOR_TOOLS = ("tool_running", CONFIRMING)
-"""The states in which tool calls block the turn: they run, or the user is asked."""
 
 COMMON = frozenset(_WORLD.events) | {
     *("barge_in", "preemptive_generation", "reply", "start_playout", "next_reply"),

@@ -7,7 +7,7 @@ trigger the condition ``current_SCOPE``. Timers are triggers that you fire.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import transitions
@@ -17,17 +17,13 @@ from turnfsm.fsm.program import Program, compile_flow
 
 from .updates import update_of
 
-__all__ = ["ACTION", "FACT", "FENCE", "NOTE", "FlowModel", "to_transitions", "transitions_config"]
+__all__ = ["FlowModel", "to_transitions", "transitions_config"]
 
 FACT, ACTION, FENCE, NOTE = "fact_", "do_", "current_", "note"
 
 
 class FlowModel:
     """The model behind a flow's machine: it keeps the facts and the scopes that are current.
-
-    Args:
-        actions: For each action the function that carries it out, called with the `EventData` of
-            `transitions`; an action that is not among them is only recorded.
 
     Attributes:
         facts: The facts that are true. Add and remove host facts to set their values.
@@ -37,14 +33,11 @@ class FlowModel:
 
     state: str
 
-    def __init__(
-        self, flow: Flow, actions: Mapping[str, Callable[[Any], object]] | None = None
-    ) -> None:
+    def __init__(self, flow: Flow) -> None:
         self.facts: set[str] = set()
         self.tokens: dict[str, Any] = {}
         self.done: list[str] = []
         self._program = compile_flow(flow)
-        self._actions = dict(actions or {})
 
     def note(self, event: Any) -> None:
         """Update the facts and scopes; runs once the guard holds, before the state changes."""
@@ -71,11 +64,7 @@ class FlowModel:
         return current
 
     def _do(self, action: str) -> Callable[[Any], object]:
-        def do(event: Any) -> object:
-            self.done.append(action)
-            return self._actions[action](event) if action in self._actions else None
-
-        return do
+        return lambda _event: self.done.append(action)
 
 
 def transitions_config(flow: Flow) -> dict[str, Any]:
@@ -95,13 +84,12 @@ def transitions_config(flow: Flow) -> dict[str, Any]:
     }
 
 
-def to_transitions(flow: Flow, model: object | None = None) -> transitions.Machine:
+def to_transitions(flow: Flow) -> transitions.Machine:
     """A machine that takes and refuses what the flow does; its model is a `FlowModel`.
 
     Post with ``machine.model.trigger(NAME, of=...)``: True if taken, False if refused.
     """
-    model = FlowModel(flow) if model is None else model
-    return transitions.Machine(model, **transitions_config(flow))
+    return transitions.Machine(FlowModel(flow), **transitions_config(flow))
 
 
 def _transitions(flow: Flow) -> Iterator[dict[str, Any]]:

@@ -37,19 +37,18 @@ Read: TypeAlias = Generator[Finding, None, T]
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
+_MOST = 200
 _POLICIES = (
     "write hold: the turn cannot be interrupted meanwhile; finish: an interruption waits for it; "
     "detach: it continues; cancel: it ends at once"
 )
 
 
-def structure_as(
-    kind: type[T], data: Any, source: Source, most: int = 200
-) -> tuple[T | None, Iterable[Finding]]:
-    """A value of an attrs class, or the reasons why the data is not one, at `most` so many."""
+def structure_as(kind: type[T], data: Any, source: Source) -> tuple[T | None, Iterable[Finding]]:
+    """A value of an attrs class, or the reasons why the data is not one, at most `_MOST`."""
     findings: list[Finding] = []
     reading: Read[T] = _Reader(source).read(kind, data, ())
-    while len(findings) < most:
+    while len(findings) < _MOST:
         try:
             findings.append(next(reading))
         except StopIteration as end:

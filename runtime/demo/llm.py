@@ -61,29 +61,22 @@ class RuleLLM(ScriptedLLM):
         rules: The first that matches is used.
         fallback: The reply if none matches.
         pace: The clock of the conversation.
-        first_token: Seconds until the first token.
-        token: Seconds between tokens.
 
     Example:
         >>> from turnfsm.demo import Pace, Rule, RuleLLM
         >>> llm = RuleLLM([Rule("hello", say="Hi.")], fallback="I see.", pace=Pace())
     """
 
-    def __init__(
-        self,
-        rules: Sequence[Rule],
-        *,
-        fallback: str,
-        pace: Pace,
-        first_token: float = 0.15,
-        token: float = 0.02,
-    ) -> None:
+    first_token = 0.15
+    """Seconds until the first token."""
+    token = 0.02
+    """Seconds between tokens."""
+
+    def __init__(self, rules: Sequence[Rule], *, fallback: str, pace: Pace) -> None:
         super().__init__(otherwise=self._reply, believes=False)
         self._rules = tuple(rules)
         self._fallback = Rule(heard="", say=fallback)
         self.pace = pace
-        self.first_token = first_token
-        self.token = token
         self.asked: list[Request] = []
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -31,8 +30,6 @@ from .sources import Parts
 from .stored_messages import StoredMessages, restore_messages, turn_of
 
 __all__ = ["PipecatSession"]
-
-logger = logging.getLogger("turnfsm")
 
 
 class PipecatSession(PipecatBackchannels):

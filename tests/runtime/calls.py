@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 from flow_text import parsed
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import Flow
-from turnfsm.runtime import Event, TurnRuntime
 
 __all__ = ["FLOW", "Host", "flow_of", "runtime"]
 

@@ -6,8 +6,8 @@ import asyncio
 
 from calls import flow_of
 
+from turnfsm import TurnRuntime
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.testing.clock import VirtualClock
 
 ROOM = """

@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 import pytest
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import Flow, Machine, load_flow
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.effects import CURRENT
 from turnfsm.runtime.testing.clock import VirtualClock
 

@@ -17,6 +17,7 @@ import pytest
 from calls import Host, flow_of
 from calls import runtime as make_runtime
 
+from turnfsm import JsonlSink, TurnRuntime, write_journal
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import (
     AudioResumed,
@@ -37,7 +38,6 @@ from turnfsm.fsm.journal import (
     replay,
     session_event,
 )
-from turnfsm.runtime import JsonlSink, TurnRuntime, write_journal
 from turnfsm.runtime.journal import Redactor
 from turnfsm.runtime.ledger import Ledger
 

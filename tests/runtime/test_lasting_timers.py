@@ -10,11 +10,11 @@ from calls import flow_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnfsm import TurnRuntime
 from turnfsm.fsm import FlowError, Machine, Taken, parse_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.interop.xstate import to_xstate
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.view.simulator import simulate
 

@@ -10,6 +10,7 @@ import attrs
 import pytest
 from calls import Host, flow_of, runtime
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import (
     FlowError,
     HostError,
@@ -19,7 +20,6 @@ from turnfsm.fsm import (
     UnknownTrigger,
     compile_flow,
 )
-from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.journal import LiveJournal
 from turnfsm.runtime.pump import EventPump
 

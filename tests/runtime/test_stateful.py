@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from strategies import flows
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import Flow, Machine, program
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.effects import CURRENT
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from calls import Host, runtime
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import TurnfsmError
-from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.testing.clock import VirtualClock
 
 

@@ -8,8 +8,8 @@ import time
 import pytest
 from calls import Host, flow_of, runtime
 
+from turnfsm import TurnRuntime
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.testing.clock import VirtualClock, VirtualLoop
 from turnfsm.runtime.timers import clock_of, plan_of
 

@@ -6,12 +6,12 @@ import asyncio
 
 from calls import flow_of
 
+from turnfsm import Event, TurnRuntime
 from turnfsm.fsm import parse_flow
 from turnfsm.fsm.check.check import check_flow
 from turnfsm.fsm.interop.machine_out import to_transitions
 from turnfsm.fsm.interop.promela import to_promela
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.testing.clock import VirtualClock
 
 SILENT = """\
