@@ -31,7 +31,7 @@ class Asked:
         place: The place of the last entry.
         question: The speech of the question; empty once a part of it will never be heard.
         heard: The place at which the whole question had been played; None before.
-        played: The place at which the user last began to hear a step.
+        playing: The speech that the user began to hear last.
         voices: The places at which the first voice without a transcript began, and the last voice.
         over: No transcript of these voices is expected any more.
         turn: The place at which the first voice of the current turn began; None before its first
@@ -52,7 +52,7 @@ class Asked:
     place: int = 0
     question: str = ""
     heard: int | None = None
-    played: int = 0
+    playing: str = ""
     voices: tuple[int, ...] = ()
     over: bool = False
     turn: int | None = None
@@ -67,14 +67,14 @@ class Asked:
         return began is not None and began < self.heard
 
     @property
-    def heard_last(self) -> bool:
-        """The user has heard the whole question, and nothing else since."""
-        return self.heard is not None and self.played <= self.heard
-
-    @property
     def stale(self) -> bool:
         """The user has heard something else since the question."""
-        return self.heard is not None and not self.heard_last
+        return self.heard is not None and not self.begun
+
+    @property
+    def begun(self) -> bool:
+        """The user has begun to hear the question, and has heard nothing else since."""
+        return bool(self.question) and self.playing == self.question
 
     def after(self, entry: Entry) -> Asked:
         """The question after one more entry."""
@@ -83,8 +83,8 @@ class Asked:
         match entry:
             case QuestionAsked(speech):
                 return attrs.evolve(now, question=speech, heard=None, voices=())
-            case PlayoutStarted():
-                return attrs.evolve(now, played=place)
+            case PlayoutStarted(speech):
+                return attrs.evolve(now, playing=speech)
             case StepFinished(speech) if speech == self.question:
                 return attrs.evolve(now, heard=place)
             case SpeechInterrupted(speech) | SpeechFailed(speech) if speech == self.question:

@@ -121,12 +121,14 @@ class HostFacts:
         return step is not None and step.speech.interruptible
 
     def agent_asked(self) -> bool:
-        """The last sentence that the user has heard of the agent is a question. Also true after
-        the end of the step, even if the user has answered since. The question of a call that needs
-        a yes is one whatever its text, until it is known whether the call runs."""
-        if self._core.log.asked.heard_last:
-            return self.confirming.question_asked()
-        return self._core.floor.heard.asks
+        """The last sentence that the user has heard of the agent is a question: it ends with a
+        question mark, or is one of the flow's `questions`. Also true after the end of the step,
+        even if the user has answered since. The question of a call that needs a yes is one whatever
+        its text, until it is known whether the call runs."""
+        heard, declared = self._core.floor.heard, self.turn.flow.questions.values()
+        if self._core.log.asked.begun:
+            return heard.ending and self.confirming.question_asked()
+        return heard.asks or any(question.is_in(heard.last_sentence) for question in declared)
 
     def between_sentences(self) -> bool:
         """Playout is between two sentences of the step."""

@@ -73,13 +73,18 @@ class Saying:
 
     @property
     def asks(self) -> bool:
-        """The last sentence so far is a question, and the user has heard its beginning.
+        """The last sentence so far is a question, and the user has heard its beginning."""
+        return self._text.rstrip().endswith(_QUESTION) and self.ending
+
+    @property
+    def ending(self) -> bool:
+        """The user has heard the beginning of the last sentence so far.
 
         A sentence's part of the audio is estimated from its number of letters. While audio is still
         to come, this overestimates how much was heard.
         """
         text = self._text.rstrip()
-        last = _LAST_SENTENCE.search(text) if text.endswith(_QUESTION) else None
+        last = _LAST_SENTENCE.search(text)
         if last is None or not self._seconds:
             return False
         return self._heard_for / self._seconds >= last.start() / len(text)

@@ -497,6 +497,17 @@ def test_a_backchannel_over_the_question_does_not_spoil_the_yes() -> None:
     assert transferred == [500]
 
 
+@pytest.mark.parametrize("at", [3.9, 6.0])
+@pytest.mark.parametrize("question", ["Shall I transfer it?", "Please confirm the transfer."])
+def test_a_backchannel_answers_the_question_however_it_ends(question: str, at: float) -> None:
+    """Over its last sentence, and after it: "mhm" is no yes, so it ends the call, as in `turn`."""
+    text = "flow: m\nextends: overlap\ntools: {confirm: {transfer: {say: %s}}}\n"
+    user = asked().says("mhm", at=at, duration=0.3).says("yes", at=12.0)
+    outcome, transferred = play(user, 16.0, parsed(text % question), answers={"mhm": NOTHING})
+    assert NOTHING in said(outcome), outcome.timeline()
+    assert transferred == []
+
+
 def test_a_yes_to_something_that_the_agent_has_said_since_is_no_yes() -> None:
     def says(stage: Stage) -> None:
         stage.session.say("Are you still there?")

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
+from flow_text import parsed
 from livekit.agents import AgentSession
 
 from turnfsm.fsm.journal import replay
@@ -205,15 +206,22 @@ def test_a_yes_over_the_last_word_of_a_question_is_its_answer() -> None:
 QUESTION = "We have a table at eight. Shall I book it for you?"
 
 
-def asked(words: str, at: float, *, said: bool = False) -> Outcome:
-    """The user says this so many seconds after the agent has begun to say QUESTION: for 2 s a
-    sentence, and then for 2 s its question."""
+def asked(
+    words: str,
+    at: float,
+    *,
+    said: bool = False,
+    question: str = QUESTION,
+    session: Any = OVERLAP,
+) -> Outcome:
+    """The user says this so many seconds after the agent has begun to say the question: for 2 s a
+    sentence, and then for 2 s the question itself."""
     user = ScriptedUser().says("a table", at=1.0, interims=((0.2, "a"),))
     user.says(words, at=2.3 + at, duration=0.4, interims=((0.3, words),))
-    model = ScriptedLLM({"a table": QUESTION, words: "Fine."})
-    first, second = QUESTION.split(". ")
-    tts = ScriptedTTS(durations={f"{first}.": 2.0, second: 2.0, QUESTION: 4.0})
-    stage = Stage(OVERLAP, user=user, llm=model, tts=tts)
+    model = ScriptedLLM({"a table": question, words: "Fine."})
+    first, second = question.split(". ")
+    tts = ScriptedTTS(durations={f"{first}.": 2.0, second: 2.0, question: 4.0})
+    stage = Stage(session, user=user, llm=model, tts=tts)
     if said:
         stage.llm = ScriptedLLM({"a table": "", words: "Fine."})
         stage.at(2.2, lambda stage: stage.session.say(QUESTION))
@@ -231,6 +239,17 @@ def test_a_yes_over_a_question_of_the_agent_is_its_answer(words: str, at: float)
 def test_a_yes_over_the_sentence_before_the_question_is_a_backchannel() -> None:
     outcome = asked("yes", 0.8)
     assert outcome.heard[-1].text.endswith("for you?"), outcome.timeline()
+
+
+@pytest.mark.parametrize("at", [0.8, 2.8])
+def test_a_declared_question_needs_no_question_mark(at: float) -> None:
+    """A "yes" over the sentence before it is a backchannel, as before any other question."""
+    flow = parsed(
+        "flow: desk\nextends: overlap\nquestions: {sure: {asked: say yes or no, kind: yes_no}}"
+    )
+    question = "We have a table at eight. Please say yes or no."
+    outcome = asked("yes", at, question=question, session=partial(TurnSession, flow=flow))
+    assert bool(outcome.heard_saying("Fine.")) is (at > 2.0), outcome.timeline()
 
 
 def test_a_yes_over_a_question_that_the_application_says_is_its_answer() -> None:
