@@ -32,7 +32,7 @@ from .flow_properties import Always, LeadsTo, Never, Properties
 from .pace import Pace
 from .phrases import Phrases
 from .source import Path, Source
-from .tuning import Policy, Question, Tuning
+from .tuning import Owners, Policy, Question, Tuning
 
 __all__ = [
     "NEVER",
@@ -50,6 +50,7 @@ __all__ = [
     "Migrates",
     "Names",
     "Never",
+    "Owners",
     "Phrases",
     "Policy",
     "Properties",
@@ -276,16 +277,31 @@ class Flow(Declarations):
 
     @property
     def tunings(self) -> Iterator[tuple[str, str, Tuning, Path]]:
-        """The settings that the flow makes: of a state, a tool, an agent or a question, its name,
-        the tuning and its place."""
+        """The settings that the flow makes: of a state, an agent, a tool or a question, its name,
+        the tuning and its place. Each kind overrides those before it."""
         for name, state in self.states.items():
             yield "state", name, state.tuning, ("states", name, "tuning")
-        for name, tuning in self.tools.tuning.items():
-            yield "tool", name, tuning, ("tools", "tuning", name)
         for name, tuning in self.overlays.items():
             yield "agent", name, tuning, ("overlays", name)
+        for name, tuning in self.tools.tuning.items():
+            yield "tool", name, tuning, ("tools", "tuning", name)
         for name, question in self.questions.items():
             yield "question", name, question.tuning, ("questions", name, "tuning")
+
+    def tunings_in(self, state: str, owners: Owners) -> Iterator[tuple[str, str, Tuning, Path]]:
+        """Those of `tunings` that hold in a state."""
+        for kind, name, tuning, place in self.tunings:
+            if name == state if kind == "state" else owners.own(kind, name):
+                yield kind, name, tuning, place
+
+    def tuning_in(self, state: str, owners: Owners) -> Tuning:
+        """The settings in a state."""
+        tuned = Tuning()
+        for _, _, tuning, _ in self.tunings_in(state, owners):
+            tuned = tuning.over(tuned)
+        if owners.question is not None:
+            tuned = attrs.evolve(tuned, expect=self.questions[owners.question])
+        return tuned
 
     @property
     def named_tools(self) -> Mapping[str, Path]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
+
 from .flow import Flow, Row
 from .source import Location, Path
 from .verdicts import Refused, Taken, Verdict
@@ -35,7 +37,8 @@ class Places:
 
     Keys: a row's id; ``state.trigger`` if no row took the trigger (refused, ignored, or only facts
     changed); a trigger or a timer that is stale or not started; ``=name`` for a state, a fact, a
-    timer, a trigger or an action where it is declared.
+    timer, a trigger or an action where it is declared; ``kind name.key`` for a setting of a state,
+    an agent, a tool or a question.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -74,9 +77,23 @@ class Places:
             for trigger in (*flow.triggers, *flow.timers):
                 path = _rowless(flow, state, trigger, rows.get(trigger))
                 yield f"{state}.{trigger}", source.key(path)
+        for key, path in self._settings(flow):
+            yield key, source.key(path)
         for section in ("states", "facts", "timers", "actions"):
             for name in getattr(flow, section):
                 yield f"={name}", source.key((section, name))
+
+    @staticmethod
+    def _settings(flow: Flow) -> Iterator[tuple[str, Path]]:
+        for kind, name, tuning, path in flow.tunings:
+            for field in attrs.fields(type(tuning)):
+                if getattr(tuning, field.name) is not None:
+                    yield f"{kind} {name}.{field.name}", (*path, field.name)
+        for name in flow.questions:
+            yield f"=question {name}", ("questions", name)
+        yield "tools.interrupted", ("tools", "interrupted")
+        for tool in flow.tools.by_name:
+            yield f"tools.by_name.{tool}", ("tools", "by_name", tool)
 
 
 def _rowless(flow: Flow, state: str, trigger: str, row: Row | None) -> Path:

@@ -12,7 +12,7 @@ from .expect.expectation import Expectation
 from .fields import Names, described, doc
 from .phrases import Phrases
 
-__all__ = ["Policy", "Question", "Tuning"]
+__all__ = ["Owners", "Policy", "Question", "Tuning"]
 
 Policy = Literal["cancel", "detach", "finish", "hold"]
 """What happens to a tool call if its turn is interrupted."""
@@ -71,6 +71,32 @@ class Tuning:
         if self.policies and other.policies:
             given["policies"] = {**other.policies, **self.policies}
         return attrs.evolve(other, **given)
+
+
+@attrs.frozen
+class Owners:
+    """What has settings of its own at a moment, besides the state.
+
+    Attributes:
+        agent: The agent that has the conversation.
+        tools: The tools that the turn waits for.
+        question: The question that the agent has asked.
+    """
+
+    agent: str | None = None
+    tools: Names = ()
+    question: str | None = None
+
+    def own(self, kind: str, name: str) -> bool:
+        """Whether the settings of this agent, tool or question hold."""
+        if kind == "tool":
+            return name in self.tools
+        return name == (self.agent if kind == "agent" else self.question)
+
+    def fields(self) -> dict[str, object]:
+        """They as the data of a note."""
+        given = attrs.asdict(self).items()
+        return {name: list(one) if name == "tools" else one for name, one in given if one}
 
 
 @described

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.expect import Expectation
 from turnfsm.fsm.flow import Policy, Tuning
 from turnfsm.fsm.journal import ReplyAudio
 from turnfsm.runtime.ledger import Ledger
@@ -74,7 +75,9 @@ class Conductor(Core):
         self.speeches = Speeches(session, self.log, self.floor)
         self.tools = ToolCalls(session, ledger, self.log, self.speeches, self.moved, self._policy)
         self.turns = UserTurns(self.log, self.speeches, lambda: session.closing)
-        self.expecting = Expecting(lambda: self.tuning.expect, lambda: self.turn.now)
+        self.expecting = Expecting(
+            lambda: self.tuning.expect, lambda: self.turn.now, self._expected
+        )
         self.host = host = TurnHost(self)
         self.objections = Objections(self, host)
         self.user = UserReports(self, host, self.objections)
@@ -109,7 +112,7 @@ class Conductor(Core):
         """The session starts."""
         self.turn.observe(self._observed)
         self.turn.start()
-        self._tune(self.tuning)
+        self._tune()
 
     def started(self) -> None:
         """The session has started, perhaps after a worker has died.
@@ -155,7 +158,7 @@ class Conductor(Core):
         """`Agent.phase` has changed: an agent was entered, or hands over. Posts the changes
         for the new agent."""
         if self.governs and self.turn.flow.overlays:
-            self._tune(self.tuning)
+            self._tune()
         if self.governs and self._started:
             self.tools.refuse_left()
             self.tools.count()
@@ -186,14 +189,20 @@ class Conductor(Core):
     def _policy(self, tool: str) -> Policy | None:
         return (self.tuned.policies or {}).get(tool)
 
-    def _tune(self, tuning: Tuning) -> None:
-        """Apply these settings. Posts a change of whether the step may be interrupted."""
+    def _tune(self) -> None:
+        """Apply the settings. Posts a change of whether the step may be interrupted."""
         speech = self.floor.step.speech if self.floor.step is not None else None
         before = speech is not None and speech.interruptible
-        self.tuned = tuning
-        self.session.tune(tuning)
+        if (owners := self.owners) != self.tuned_by:
+            self.turn.note("settings", **owners.fields())
+        self.tuned, self.tuned_by = self.tuning, owners
+        self.session.tune(self.tuned)
         if speech is not None and speech.interruptible != before:
             self.speech.interruptions_turned(speech, on=not before)
+
+    def _expected(self, asked: Expectation | None) -> None:
+        if self.governs:
+            self.turn.note("expected", what=None if asked is None else str(asked))
 
     def _classified(self, fact: str, holds: bool) -> None:
         if self.governs:
@@ -203,14 +212,14 @@ class Conductor(Core):
         """After every verdict: update the agent state, and retry pending work."""
         flow = self.turn.flow
         if flow.tools.tuning or flow.overlays or flow.questions:  # not only the state decides
-            self._tune(self.tuning)
+            self._tune()
         if not isinstance(verdict, Taken):
             return
         begins = verdict.entered or "report_after" in verdict.restarts
         if self.host.wait.reported and (begins or not self.host.waits_on()):
             self.host.wait.over(self.turn.now)
         if verdict.entered:
-            self._tune(self.tuning)
+            self._tune()
             self.agent_state.project()
         self.moved()
 

@@ -6,10 +6,8 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-import attrs
-
 from turnfsm.fsm import Verdict
-from turnfsm.fsm.flow import NEVER, Tuning
+from turnfsm.fsm.flow import NEVER, Owners, Tuning
 from turnfsm.fsm.journal import SessionEvent
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -34,7 +32,7 @@ class Core(ABC):
     Attributes:
         keeping: Writes to the store, if the session has one.
         turn: Runs the flow.
-        tuned: The settings that are in force.
+        tuned: The settings that are in force; `tuned_by`: what they belong to.
     """
 
     session: Session
@@ -50,7 +48,7 @@ class Core(ABC):
     turn: TurnRuntime
 
     def __init__(self) -> None:
-        self.tuned = Tuning()
+        self.tuned, self.tuned_by = Tuning(), Owners()
         self._waiting: list[asyncio.Event] = []
         self._offers_soon = False
 
@@ -125,17 +123,19 @@ class Core(ABC):
     def tuning(self) -> Tuning:
         """The settings of the current state, with those of the agent, of the tools that the turn
         waits for, and of the agent's question."""
+        return self.turn.flow.tuning_in(self.turn.state, self.owners)
+
+    @property
+    def owners(self) -> Owners:
+        """What has settings of its own now, besides the state."""
         flow, agent = self.turn.flow, self.agent
-        tuning = flow.states[self.turn.state].tuning
-        if flow.overlays and agent is not None and agent.setup.name in flow.overlays:
-            tuning = flow.overlays[agent.setup.name].over(tuning)
-        for tool, settings in flow.tools.tuning.items():
-            if self.tools.blocks((tool,)):
-                tuning = settings.over(tuning)
+        named = agent.setup.name if flow.overlays and agent is not None else None
         said = self.floor.last_sentence if flow.questions else ""
-        if asked := next((one for one in flow.questions.values() if one.is_in(said)), None):
-            tuning = attrs.evolve(asked.tuning.over(tuning), expect=asked)
-        return tuning
+        return Owners(
+            named if named in flow.overlays else None,
+            tuple(tool for tool in flow.tools.tuning if self.tools.blocks((tool,))),
+            next((name for name, one in flow.questions.items() if one.is_in(said)), None),
+        )
 
     def record(self, event: SessionEvent) -> None:
         """Add a note to the journal."""

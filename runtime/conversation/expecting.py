@@ -16,11 +16,18 @@ class Expecting:
     Args:
         of_flow: Returns what the flow expects now, or None.
         now: Returns the time in seconds.
+        asked: Called with the question of the application, and with None when it is over.
     """
 
-    def __init__(self, of_flow: Callable[[], Expectation | None], now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        of_flow: Callable[[], Expectation | None],
+        now: Callable[[], float],
+        asked: Callable[[Expectation | None], None],
+    ) -> None:
         self._of_flow = of_flow
         self._now = now
+        self._asked = asked
         self._question: Expectation | None = None
         self._replied = False  # a turn was committed after the question, and may answer it
         self._before = ""  # the text of turns that have no answer yet
@@ -75,10 +82,13 @@ class Expecting:
     def ask(self, question: Expectation) -> None:
         """Expect the answer to a question, until that answer has its reply."""
         self._question, self._replied = question, False
+        self._asked(question)
 
     def withdrawn(self) -> None:
         """The question is not open any more."""
-        self._question = None
+        if self._question is not None:
+            self._question = None
+            self._asked(None)
 
     def cleared(self) -> None:
         """Ignore the transcript since the last turn."""
@@ -93,4 +103,4 @@ class Expecting:
         """The latest turn has its reply, or will get none."""
         self._before = ""
         if self._replied:
-            self._question = None
+            self.withdrawn()

@@ -120,4 +120,3 @@ class SessionTurn(TurnRuntime):
         for problem in problems_of(question):
             raise TurnfsmError(f"{problem.message}; {problem.remedy}")
         self._expecting.ask(question)
-        self.note("expected", what=str(question))

@@ -13,6 +13,8 @@ from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.flow import NEVER, Action, Flow
 from turnfsm.fsm.places import Places
 
+from .settings import InForce
+
 __all__ = ["flow_data"]
 
 _THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -45,6 +47,7 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
         "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
         "timers": {name: None if s == NEVER else s for name, s in seconds.items()},
         "actions": {name: action.is_ or _says(action) for name, action in flow.actions.items()},
+        "settings": InForce(flow, flow.initial).all(),
         "source": Places(flow).to_json(),
     }
 

@@ -12,6 +12,8 @@ from turnfsm.fsm.metrics.tally import Tally
 from turnfsm.fsm.metrics.values import Response, Silence, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused, Taken
 
+from .settings import InForce, Setting
+
 __all__ = ["RecordEncoder"]
 
 
@@ -61,7 +63,8 @@ class RecordEncoder:
     """Encodes one journal, record by record.
 
     Keys of every record: ``n`` number, ``t`` seconds, ``x`` data, ``h`` the silences that it ends
-    (each with start, end, cause, and parts of start, end, cause and reason).
+    (each with start, end, cause, and parts of start, end, cause and reason), ``g`` the settings
+    afterwards (left out if unchanged).
 
     Keys of an entry: ``k`` trigger, ``s`` and ``d`` the states before and after, ``e`` whether
     ``d`` was entered, ``r`` row, ``q`` and ``w`` reason and explanation of a refusal, ``a``
@@ -78,6 +81,8 @@ class RecordEncoder:
     def __init__(self, flow: Flow) -> None:
         self._numbers = {name: number for number, name in enumerate(flow.facts)}
         self._facts: tuple[str, ...] | None = None
+        self._in_force = InForce(flow, flow.initial)
+        self._settings: list[Setting] | None = self._in_force.all()
         self._values = Measuring(flow.timers, initial=flow.initial)
         self._response: Response | None = None
         self._begun = Begun()
@@ -92,8 +97,8 @@ class RecordEncoder:
         return _silences(self._counted(self._values.end()))
 
     def restart(self) -> None:
-        """Write the facts of the next entry even if they have not changed."""
-        self._facts = None
+        """Write the facts and settings of the next entry even if they have not changed."""
+        self._facts = self._settings = None
 
     def __call__(self, record: Record) -> dict[str, Any]:
         """Encode the next record."""
@@ -101,6 +106,9 @@ class RecordEncoder:
         row |= self._entry(record) if isinstance(record, Entry) else {"m": _cut(record.kind)}
         if record.data:
             row["x"] = _plain(record.data)
+        if self._in_force.feed(record) or self._settings is None:
+            before, self._settings = self._settings, self._in_force.all()
+            row |= {"g": _plain(self._settings)} if self._settings != before else {}
         return row | self._measured(record)
 
     def _measured(self, record: Record) -> dict[str, Any]:

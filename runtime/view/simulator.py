@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm.errors import TurnfsmError
-from turnfsm.fsm.flow import NEVER, Flow
+from turnfsm.fsm.flow import NEVER, Flow, Owners
 from turnfsm.fsm.machine import Machine
 from turnfsm.runtime.journal import LiveJournal
 
@@ -60,17 +60,28 @@ class _Simulation:
         self.flow, self.machine = flow, Machine(flow)
         self.journal = LiveJournal(self.machine.program, maxlen=_MOST)
         self.now = self.entered = 0.0
+        self.owners = Owners()
         self._begun: dict[str, int] = {}
         self._restarted: dict[str, float] = {}
 
     def posts(self, press: Mapping[str, Any]) -> bool:
         """Whether a host would post this now."""
         state = self.machine.state
-        least = self.flow.states[state].tuning.min_words or 0
+        least = self.flow.tuning_in(state, self.owners).min_words or 0
         words = press.get("words")
         if isinstance(words, int) and words < least:
             return False
         return press.get("only_in") in (None, state)
+
+    def tune(self, owners: Mapping[str, Any]) -> None:
+        """The settings of these hold from now on."""
+        tools = tuple(map(str, owners.get("tools") or ()))
+        named = (str(one) if (one := owners.get(kind)) else None for kind in ("agent", "question"))
+        agent, question = named
+        question = question if question in self.flow.questions else None
+        self.owners = Owners(agent, tools, question)
+        self.journal.seq = len(self.journal)
+        self.journal.note(self.now, "settings", self.owners.fields())
 
     def press(self, trigger: str, stale: bool) -> None:
         flow = self.flow
@@ -121,15 +132,20 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     Args:
         presses: Each with ``trigger``; ``host``: the host facts that are true; ``stale``: the
             trigger belongs to the step or turn before the current one; ``only_in``: the only state
-            in which it is posted; ``words``: the number of words said, which must be at least the
-            state's ``min_words``.
+            in which it is posted; ``words``: the number of words said, which must be at least
+            ``min_words``. Or with ``owners`` instead: the ``agent``, the ``tools`` and the
+            ``question`` whose settings hold from now on.
 
     Returns:
         The records, the verdict that each trigger would get now, the error if a trigger could not
-        be posted, and the scenes that can be played.
+        be posted, the scenes that can be played, and what has settings of its own: kind, name, and
+        whether they hold.
     """
     simulation, trouble, host = _Simulation(flow), None, frozenset[str]()
     for press in list(presses)[:_MOST]:
+        if "owners" in press:
+            simulation.tune(press["owners"])
+            continue
         if not simulation.posts(press):
             continue
         host = frozenset(map(str, press.get("host") or ()))
@@ -146,4 +162,9 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
         "host": list(flow.host_facts),
         "scenes": scenes_for(flow),
         "trouble": trouble,
+        "owners": [
+            {"kind": kind, "name": name, "on": simulation.owners.own(kind, name)}
+            for kind, name, _, _ in flow.tunings
+            if kind != "state"
+        ],
     }

@@ -27,7 +27,7 @@ def clock() -> Clock:
 
 
 def expecting(clock: Clock, of_state: Expectation | None = None) -> Expecting:
-    return Expecting(lambda: of_state, lambda: clock.now)
+    return Expecting(lambda: of_state, lambda: clock.now, lambda asked: None)
 
 
 def test_nothing_is_known_where_nothing_is_expected(clock: Clock) -> None:

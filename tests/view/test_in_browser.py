@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent
 from on_page import until, violations
+from scripted_tool import tool
 
 from turnfsm import JsonlSink
 from turnfsm.fsm import load_flow
@@ -24,7 +25,7 @@ from turnfsm.livekit import Transcript, TurnSession, classifier
 from turnfsm.metrics import explain, measure
 from turnfsm.runtime.view.journal_page import journal_page
 from turnfsm.runtime.view.sound import read_sound
-from turnfsm.testing import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 TURN = load_flow("turn")
 
@@ -125,7 +126,7 @@ def test_the_picture_can_be_read_and_nothing_is_covered(
     assert min(tab.evaluate(SIZES)) >= 9
     assert tab.evaluate(INSIDE, [".picture .current", ".picture"])
     assert tab.evaluate(INSIDE, ["#why", ".desk"]) or width < 1400
-    assert tab.evaluate(INSIDE, ["#tab-evidence", ".log-pane"])
+    assert tab.evaluate(INSIDE, ["#tab-settings", ".log-pane"])
     root = "document.documentElement"
     assert tab.evaluate(f"{root}.scrollHeight <= innerHeight && {root}.scrollWidth <= innerWidth")
 
@@ -539,3 +540,39 @@ def test_what_the_users_words_were_taken_for_is_listed_with_its_revisions(
     assert "interrupt_speech" in lines[yeah + 1][-1]
     tab.click(f"#evidence tbody tr:nth-child({yeah + 1}) button")
     assert float(tab.text_content("#clock").removesuffix(" s")) == pytest.approx(6.3, abs=0.02)
+
+
+def test_the_settings_of_each_moment_are_shown_with_what_they_belong_to(
+    tab: Any, tmp_path: Path
+) -> None:
+    """While a tool runs its own settings hold; each is linked to its line."""
+    flow, journal = tmp_path / "desk.yaml", tmp_path / "journal.jsonl"
+    flow.write_text(
+        "flow: desk\nextends: turn\n"
+        "overlays: {clerk: {policies: {look: hold}}}\n"
+        "tools: {tuning: {look: {min_words: 2}}}\n"
+    )
+    stage = Stage(
+        partial(TurnSession, flow=flow, sinks=[JsonlSink(journal)]),
+        user=ScriptedUser().says("a slot", at=1.0),
+        agent=lambda: Clerk(instructions="Help.", tools=[tool("look", "10", seconds=2.0)]),
+        llm=ScriptedLLM({"slot": Reply(calls=Call("look"))}, {"look": "At ten."}),
+    )
+    stage.run(8.0)
+    opened(tab, journal_page(read_journal(journal), load_flow(flow)), tmp_path)
+    tab.click("#tab-settings")
+    cells = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    of_agent = [["policy of a tool", "detach", "flow"], ["policy of look", "hold", "agent clerk"]]
+    seen = []
+    for second in (1.0, 3.0, 7.0):
+        tab.evaluate(f"page.seek({second})")
+        seen.append(tab.eval_on_selector_all("#settings tbody tr", cells))
+    running = [of_agent[0], ["policy of look", "hold, runs", "agent clerk"]]
+    assert seen == [of_agent, [*running, ["min_words", "2", "tool look"]], of_agent]
+    tab.evaluate("page.seek(3.0)")
+    tab.click("#settings tr:last-child button")
+    assert "min_words" in tab.text_content("#source .decided")
+
+
+class Clerk(Agent):
+    """Its overlay is `clerk`."""

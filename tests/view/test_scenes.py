@@ -109,3 +109,44 @@ def test_a_section_brings_its_scene() -> None:
     assert slow[-1]["a"] == ["say_filler_1"]
     said = [action for row in held for action in row.get("a", [])]
     assert said == ["prepare_backchannel", "leave_turn", "say_hold", "say_hold_limit"]
+
+
+CLERK = """
+flow: mine
+extends: turn
+tools:
+  by_name: {search: cancel}
+  tuning: {pay: {min_words: 2}}
+overlays: {clerk: {interruptible: false, policies: {pay: hold}}}
+questions: {pin: {asked: your PIN, kind: digits, length: 4, tuning: {min_words: 1}}}
+"""
+
+
+def test_the_settings_in_force_are_shown_with_what_they_belong_to() -> None:
+    """Those of a question override those of a tool, which override those of an agent."""
+    owners = {"agent": "clerk", "tools": ["pay"], "question": "pin"}
+    presses: list[dict[str, Any]] = [{"owners": owners}, {"owners": {**owners, "question": None}}]
+    done = simulate(parsed(CLERK), presses)
+    first, second = ({name: rest for name, *rest in row["g"]} for row in done["records"])
+    assert first["min_words"] == ["1", "question pin", "question pin.min_words"]
+    assert first["expect"][1:] == ["question pin", "=question pin"]
+    assert second == {
+        "policy of a tool": ["detach", "flow", "tools.interrupted"],
+        "policy of search": ["cancel", "flow", "tools.by_name.search"],
+        "policy of pay": ["hold", "agent clerk", "agent clerk.policies"],
+        "interruptible": ["false", "agent clerk", "agent clerk.interruptible"],
+        "min_words": ["2", "tool pay", "tool pay.min_words"],
+    }
+    assert done["owners"] == [
+        {"kind": "agent", "name": "clerk", "on": True},
+        {"kind": "tool", "name": "pay", "on": True},
+        {"kind": "question", "name": "pin", "on": False},
+    ]
+
+
+def test_a_scene_counts_the_words_that_the_settings_in_force_ask_for() -> None:
+    """With `min_words: 2` of a running tool one word does not interrupt."""
+    flow = parsed(CLERK)
+    presses = [{"owners": {"tools": ["pay"]}}, *scenes_for(flow)[OKAY]["presses"]]
+    _, *records = simulate(flow, presses)["records"]
+    assert moves(records)[2:] == ["speaking"]

@@ -11,12 +11,13 @@ class Page {
     this.list = new EventList(byId("rows"), (i) => this.pick(i));
     this.turns = new TurnsPanel(byId("turns"), (i) => this.pick(i));
     this.evidence = new EvidencePanel(byId("evidence"), (i) => this.pick(i));
+    this.settings = new SettingsPanel(byId("settings"), (place) => this.source.show(place));
     this.words = new WordsPanel(byId("words"), (t) => this.seek(t));
     this.player = new Player((t) => this.show(t), () => this.transport());
     this.timeline = new Timeline(byId("lanes"), byId("canvas"), byId("cursor"), byId("tip"), (t) => this.seek(t));
     this.theme(localTheme());
     this.controls();
-    this.tabs("tab-events", "tab-words", "tab-turns", "tab-evidence");
+    this.tabs("tab-events", "tab-words", "tab-turns", "tab-evidence", "tab-settings");
   }
 
   // Show another conversation, of the same flow or of another one.
@@ -69,6 +70,7 @@ class Page {
     this.words.setup(recording, this.data.redacted);
     this.turns.setup(recording);
     this.evidence.setup(recording);
+    this.settings.setup();
     this.filter();
     const wait = recording.lanes.refusals.length;
     byId("refusal").textContent = wait === 1 ? "1 refusal" : `${wait} refusals`;
@@ -119,6 +121,8 @@ class Page {
       this.picture.show(recording.stateAt(i), this.lastMove(i), this.lastRefusal(i), animated);
       this.explain(i, picked !== undefined);
       this.list.point(i);
+      this.evidence.point(i);
+      this.settings.show(recording, i);
       document.body.dataset.state = recording.stateAt(i);
     }
     this.now.show(i, t);

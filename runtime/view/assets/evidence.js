@@ -11,7 +11,7 @@ function evidenceOf(recording) {
   let before = null, since = 0;
   records.forEach((row, i) => {
     if (row.k === "user_started_speaking") [before, since] = [null, row.t];
-    if (!OVER_THE_AGENT.includes(row.s) || !(JUDGED.includes(row.k) || DETECTED[row.k])) return;
+    if (!(OVER_THE_AGENT.includes(row.s) && (JUDGED.includes(row.k) || DETECTED[row.k])) && row.k !== "ignore_turn") return;
     const holds = recording.factsAt(i).map((n) => recording.factNames[n]).filter((name) => flow.facts[name].judged);
     const says = DETECTED[row.k] ?? (holds.join(", ") || "other words");
     // its note follows the decision that has asked the classifier
@@ -32,15 +32,25 @@ class EvidencePanel {
 
   setup(recording) {
     const found = evidenceOf(recording);
+    [this.found, this.rows, this.marked] = [found, [], null];
     if (!found.length) {
       this.box.replaceChildren(element("p", { class: "quiet" }, "The user has said nothing over the agent."));
       return;
     }
     const head = element("tr", {}, ...["at", "by", "evidence", "revised from", "the flow did"].map((name) => element("th", { scope: "col" }, name)));
-    const rows = found.map(({ i, t, what, by, says, revised, did }) => {
+    this.rows = found.map(({ i, t, what, by, says, revised, did }) => {
       const at = element("button", { type: "button", class: "link", onclick: () => this.onSeek(i) }, t.toFixed(2));
       return element("tr", { title: what }, element("th", { scope: "row" }, at), ...[by, says, revised, did].map((text) => element("td", { class: "outcome" }, text)));
     });
-    this.box.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)), element("p", { class: "quiet" }, "What the words of the user over the agent were taken for: by the phrases of the flow, a classifier of the application, or LiveKit's detector."));
+    this.box.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows)), element("p", { class: "quiet" }, "What the words of the user over the agent were taken for: by the phrases of the flow, a classifier of the application, or LiveKit's detector."));
+  }
+
+  // The latest evidence at this record.
+  point(i) {
+    const row = this.rows[this.found.findLastIndex((one) => one.i <= i)] ?? null;
+    if (row === this.marked) return;
+    this.marked?.removeAttribute("aria-current");
+    row?.setAttribute("aria-current", "true");
+    this.marked = row;
   }
 }

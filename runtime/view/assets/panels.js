@@ -63,6 +63,31 @@ class NowPanel {
   }
 }
 
+// The settings in force, each with what it belongs to, and its line.
+class SettingsPanel {
+  constructor(box, onPlace) {
+    Object.assign(this, { box, onPlace });
+  }
+
+  setup() {
+    this.shown = null;
+  }
+
+  show(recording, i) {
+    const settings = recording.settingsAt(i), { at } = recording.flow.source;
+    if (settings === this.shown) return;
+    this.shown = settings;
+    if (!settings.length) {
+      this.box.replaceChildren(element("p", { class: "quiet" }, "This flow makes no settings."));
+      return;
+    }
+    const head = element("tr", {}, ...["setting", "value", "from"].map((name) => element("th", { scope: "col" }, name)));
+    const from = (words, place) => (place ? element("button", { type: "button", class: "link", onclick: () => this.onPlace(place) }, words) : words);
+    const rows = settings.map(([name, value, words, key]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "outcome" }, value), element("td", { class: "outcome" }, from(words, at[key]))));
+    this.box.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)), element("p", { class: "quiet" }, "What the flow sets at this moment. Everything else is as the session has it."));
+  }
+}
+
 class WhyPanel {
   constructor(box, onSeek, onPlace) {
     Object.assign(this, { box, onSeek, onPlace });

@@ -10,6 +10,7 @@ class Recording {
     this.times = []; // never falling, so that they can be searched
     this.states = []; // after each record
     this.facts = []; // shared where they do not change
+    this.settings = []; // likewise: name, value, what it belongs to, key of its line
     this.entered = []; // the record by which the state was entered; -1: the start
     this.numbers = new Map();
     this.end = 0.1;
@@ -30,6 +31,7 @@ class Recording {
     this.times.push(Math.max(row.t, i ? this.times[i - 1] : 0));
     this.states.push(row.d ?? (row.s || this.stateAt(i - 1)));
     this.facts.push(row.f ?? this.factsAt(i - 1));
+    this.settings.push(row.g ?? this.settingsAt(i - 1));
     this.entered.push(row.e ? i : this.enteredAt(i - 1));
     this.addSilences(row.h ?? []);
     if (row.u !== undefined) this.responses.push({ a: row.u, b: row.u + row.l, i, parts: partsOf(row) });
@@ -57,6 +59,7 @@ class Recording {
   }
 
   stateAt(i) { return i < 0 ? this.initial : this.states[i]; }
+  settingsAt(i) { return i < 0 ? this.flow.settings : this.settings[i]; }
   factsAt(i) { return i < 0 ? [] : this.facts[i]; }
   enteredAt(i) { return i < 0 ? -1 : this.entered[i]; }
 

@@ -144,7 +144,14 @@ class Studio {
     return this.run();
   }
 
-  panel({ moves, host, trouble, scenes }) {
+  // The settings of an agent, of tools and of a question hold from now on, or no longer.
+  tune(owners) {
+    const on = (kind) => owners.filter((one) => one.kind === kind && one.on).map((one) => one.name);
+    this.presses.push({ owners: { agent: on("agent")[0] ?? null, tools: on("tool"), question: on("question")[0] ?? null } });
+    return this.run();
+  }
+
+  panel({ moves, host, trouble, scenes, owners }) {
     if (byId("simulator").hidden) return;
     const { triggers, timers } = this.page.recording.flow;
     const button = (move) => element("button", { type: "button", class: `press ${move.taken ? "taken" : "not"}`, title: `${triggers[move.trigger]?.is ?? `${timers[move.trigger]} s`}\n${move.says}`, onclick: () => this.press(move.trigger) }, move.trigger);
@@ -157,6 +164,13 @@ class Studio {
       box.checked = this.host.has(name);
       return element("label", { class: "chip" }, box, ` ${name}`);
     };
+    const owner = (one) => {
+      const change = () => this.tune(owners.map((other) => (other === one ? { ...one, on: box.checked } : { ...other, on: other.on && (one.kind === "tool" || other.kind !== one.kind) })));
+      const box = element("input", { type: "checkbox", onchange: change });
+      box.checked = one.on;
+      return element("label", { class: "chip" }, box, ` ${one.kind} ${one.name}`);
+    };
+    const tuned = owners.length ? [element("h2", {}, "Whose settings hold from now on"), element("div", { class: "chips" }, ...owners.map(owner))] : [];
     const reset = element("button", { type: "button", onclick: () => { this.presses = []; this.run(); } }, "Reset");
     const undo = element("button", { type: "button", onclick: () => { this.presses.pop(); this.run(); } }, "Undo");
     const stale = element("label", { class: "field" }, element("input", { type: "checkbox", id: "stale" }), " of the previous step");
@@ -164,6 +178,6 @@ class Studio {
     const scene = played.length ? [element("h2", {}, "Play"), element("div", { class: "chips" }, ...played)] : [];
     const moved = [...scene, ...group("request", "Requests"), ...group("event", "Events"), ...group("timer", "Timers")];
     const facts = host.length ? [element("h2", {}, "Values of the host facts from now on"), element("div", { class: "chips" }, ...host.map(fact))] : [];
-    byId("simulator").replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Press a trigger" }, element("div", { class: "bar" }, element("b", {}, "Press a trigger"), element("span", { class: "spring" }), stale, undo, reset), trouble && element("p", { class: "reason" }, trouble), ...moved, ...facts));
+    byId("simulator").replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Press a trigger" }, element("div", { class: "bar" }, element("b", {}, "Press a trigger"), element("span", { class: "spring" }), stale, undo, reset), trouble && element("p", { class: "reason" }, trouble), ...moved, ...facts, ...tuned));
   }
 }
