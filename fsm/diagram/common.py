@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, Row, Transition, Tuning
+from turnfsm.fsm.flow import Flow, Row, Tools, Transition, Tuning
 
 __all__ = ["Shared", "headings", "scoped_settings", "settings", "shared_rows"]
 
@@ -40,7 +40,10 @@ def settings(tuning: Tuning) -> dict[str, str]:
 
 
 def scoped_settings(flow: Flow) -> Iterator[tuple[str, dict[str, str]]]:
-    """The settings that do not belong to a state, each with the tool, agent or question."""
+    """The settings that do not belong to a state, each with the tools, agent or question."""
+    policies = {"other tools": flow.tools.interrupted, **flow.tools.by_name}
+    if flow.kind == "turn" and policies != {"other tools": Tools().interrupted}:
+        yield "Policies of tools", {tool: str(policy) for tool, policy in policies.items()}
     for kind, name, tuning, _ in flow.tunings:
         values = settings(tuning)
         if kind == "question":

@@ -38,13 +38,16 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
         },
         "facts": {
             name: {
-                "is": fact.is_,
+                "is": " ".join(filter(None, (fact.is_, _phrases(flow, name)))),
                 "scope": "host" if fact.host else (fact.scope or "session"),
                 "judged": name in flow.phrases,
             }
             for name, fact in flow.facts.items()
         },
-        "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
+        "triggers": {
+            name: {"is": t.is_ + (f" RPC {t.rpc}." if t.rpc else ""), "kind": t.kind}
+            for name, t in flow.triggers.items()
+        },
         "timers": {name: None if s == NEVER else s for name, s in seconds.items()},
         "actions": {name: action.is_ or _says(action) for name, action in flow.actions.items()},
         "settings": InForce(flow, flow.initial).all(),
@@ -53,9 +56,20 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
 
 
 def _says(action: Action) -> str:
+    if not (action.say or action.audio):
+        return ""
+    fixed = "" if action.interruptible else ", which cannot be interrupted"
     if action.audio:
-        return f"Play {quoted(action.audio)}."
-    return f"Say {' or '.join(map(quoted, action.say))}" if action.say else ""
+        return f"Play {quoted(action.audio)}{fixed}."
+    return f"Say {' or '.join(map(quoted, action.say))}{fixed}"
+
+
+def _phrases(flow: Flow, fact: str) -> str:
+    if (phrases := flow.phrases.get(fact)) is None:
+        return ""
+    given = {"Lists": phrases.lists, "also": phrases.also, "without": phrases.without}
+    parts = [f"{name} {', '.join(words)}" for name, words in given.items() if words]
+    return f"{'; '.join(parts)}{'; anywhere' if phrases.anywhere else ''}."
 
 
 def _theme(theme: Theme, states: int) -> dict[str, Any]:

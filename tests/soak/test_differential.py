@@ -29,6 +29,7 @@ from differential.rates import Rates, seen, worse
 from differential.script import SWITCHES, Job, Move, Script, Sound
 from differential.sweep import INTERRUPTIONS, TOOLS, sweep
 from flow_text import parsed
+from keys_of_callers import KEYS, keys_in
 from livekit.agents import AgentSession, llm
 
 from turnfsm.fsm import Flow, shipped_flows
@@ -397,6 +398,13 @@ def test_everything_is_drawn() -> None:
     for script in scripts:
         finals = [sound.recognised for _, sound in script.sentences()]
         assert finals == sorted(finals)
+
+
+def test_the_keys_for_what_a_caller_notices_are_drawn() -> None:
+    """Each one, or the table of the keys says why not."""
+    drawn = {key for seed in range(300) for key in keys_in(draw_script(seed).keys.tree())}
+    wanted = {name for name, key in KEYS.items() if not key.soak.startswith("no: ")}
+    assert drawn & KEYS.keys() == wanted
 
 
 def test_what_is_found_is_shrunk() -> None:

@@ -43,6 +43,7 @@ TUNING: dict[str, tuple[object, ...]] = {
     "min_silence": (0.1, 0.3),
     "preemptive_generation": (True, False),
     "preemptive_tts": (True, False),
+    "interruptible": (True, False),
 }
 """Settings that the key `tuning` gives an agent or a tool."""
 
@@ -209,7 +210,10 @@ def _with_tuning(draws: Random, keys: Keys) -> Keys:
     one, other = ({name: draws.choice(choice) for name, choice in TUNING.items()
                    if draws.random() < 0.4} for _ in range(2))  # fmt: skip
     tools = tuple(draws.sample(POLICIES, draws.randint(1, 4))) if other else ()
-    return attrs.evolve(keys, agent_tuning=one, tool_tuning=other, tuned_tools=tools)
+    policies = {policy: draws.choice(POLICIES) for policy in POLICIES if draws.random() < 0.3}
+    return attrs.evolve(
+        keys, agent_tuning=one, tool_tuning=other, tuned_tools=tools, policies=policies
+    )
 
 
 def _with_phrases(

@@ -203,7 +203,7 @@ def _undone(played: Played) -> Iterator[str]:
             if job in script.keys.confirm and (job, number) not in agreed:
                 continue
             after, effect = script.jobs[job].after, _effects(played, job, number)
-            if script.jobs[job].policy == "cancel" or script.jobs[job].does == "playout":
+            if script.policy(job) == "cancel" or script.jobs[job].does == "playout":
                 continue
             if not effect and (made[0].ended or 0.0) < script.end - SETTLED:
                 yield f"job {job}, asked for in sentence {number}, never took effect"

@@ -83,6 +83,7 @@ class Keys:
         objection_limit: Seconds that a tool waits for what the user says.
         later: The tools that need a yes may be those of a later agent.
         agent_tuning, tool_tuning: The settings of the agent, and those of its `tuned_tools`.
+        policies: The policies that the agent's tools have instead of their own.
         button: The flow that push to talk extends.
     """
 
@@ -115,6 +116,7 @@ class Keys:
     agent_tuning: Mapping[str, object] = attrs.field(factory=dict)
     tool_tuning: Mapping[str, object] = attrs.field(factory=dict)
     tuned_tools: tuple[Policy, ...] = ()
+    policies: Mapping[Policy, Policy] = attrs.field(factory=dict)
     button: Literal["", "turn", "push_to_talk"] = ""
 
     @property
@@ -133,11 +135,14 @@ class Keys:
         """The limits that only a session sets."""
         return {name: s for name, s in self.timers.items() if name not in OUTAGE_TIMERS}
 
+    def tree(self) -> dict[str, Any]:
+        """The flow as its file has it."""
+        base = "overlap" if self.overlap else self.button or "turn"
+        return {"flow": "drawn", "extends": base, **self._sections(), **self._rest()}
+
     def flow(self) -> Flow:
         """The flow `turn` with these sections."""
-        base = "overlap" if self.overlap else self.button or "turn"
-        text = json.dumps({"flow": "drawn", "extends": base, **self._sections(), **self._rest()})
-        flow, found = parse_flow(text, __file__)
+        flow, found = parse_flow(json.dumps(self.tree()), __file__)
         assert flow is not None, found
         return flow
 
@@ -181,6 +186,10 @@ class Keys:
         if self.monologue is not None:
             rest["monologue"] = {"after": self.monologue, "say": f"{MONOLOGUE} t2."}
         overlay: dict[str, Any] = {**self.agent_tuning}
+        if self.policies:
+            overlay["policies"] = {f"do_{own}": other for own, other in self.policies.items()}
+        if False in (self.agent_tuning.get("interruptible"), self.tool_tuning.get("interruptible")):
+            rest["discard_audio_if_uninterruptible"] = False
         if self.expect is not None:
             expected = {"kind": "digits", "length": 2, "wait": self.expect}
             if self.by == "agent":

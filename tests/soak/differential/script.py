@@ -90,7 +90,7 @@ class Job:
         after: Seconds until the second half of its effect, like a credit after a debit.
         does: What it waits for or says, if anything.
         ends: How it ends.
-        policy: What an interruption of its turn does to it, on a `TurnSession`.
+        policy: That of its tool, by `@on_interruption`; `Script.policy` is the one that holds.
     """
 
     seconds: float = 0.5
@@ -174,6 +174,11 @@ class Script:
     def end(self) -> float:
         """Until when something is expected of the session."""
         return self.seconds if self.closes_at is None else self.closes_at
+
+    def policy(self, job: int) -> Policy:
+        """What an interruption of its turn does to a job, on a `TurnSession`."""
+        own = self.jobs[job].policy
+        return self.keys.policies.get(own, own)
 
     def sentences(self) -> Iterator[tuple[int, Sound]]:
         """The sounds with words."""

@@ -336,7 +336,7 @@ def _undecided(script: Script) -> Iterator[Span]:
 
 
 def _holds(script: Script, run: Run) -> bool:
-    return script.jobs[run.job].policy in ("hold", "finish")
+    return script.policy(run.job) in ("hold", "finish")
 
 
 def _total(spans: Iterable[Span], since: float, until: float) -> float:
