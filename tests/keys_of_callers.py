@@ -119,6 +119,9 @@ KEYS: Mapping[str, Key] = {
     ),
     "silence.say": _said("say_silence_1", "Reprompt one."),
     "silence.after": Key("8.12 s", "8.12", "silence_2"),
+    "silence.interruptible": Key(
+        "no: how a text is said", "cannot be interrupted", f"no: {SAID}", _RARE
+    ),
     "silence.hang_up": Key("hang_up", "hang_up", "hang_up"),
     "backchannels.say": _said("say_backchannel", "Mhm."),
     "backchannels.after": Key("4.12 s", "4.12", "backchannel_after"),

@@ -188,7 +188,13 @@ def add_silence(parts: Parts) -> None:
         parts.add("events", heard, Trigger(is_="The user has heard this text."))
         ended_early = "The user has heard only a part of this text, or it has failed."
         parts.add("events", ended, Trigger(is_=ended_early))
-        action = Action(say=prompt.say, owner=_QUIET, done=heard, failed=ended)
+        action = Action(
+            say=prompt.say,
+            owner=_QUIET,
+            done=heard,
+            failed=ended,
+            interruptible=prompt.interruptible,
+        )
         parts.action(f"say_{name}", action)
         parts.fact("session", begun, Fact(set_by=(ended,), cleared_by=BY_WORDS))
         parts.fact("session", said, Fact(set_by=(heard, again), cleared_by=BY_WORDS))

@@ -152,6 +152,7 @@ class Reprompt:
         "at the pace normal.",
         default=False,
     )
+    interruptible: bool = doc("Whether the user may interrupt it.", default=True)
 
 
 @attrs.frozen

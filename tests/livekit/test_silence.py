@@ -171,3 +171,18 @@ def test_it_works_with_other_flows(extends: str) -> None:
     outcome = play(ScriptedUser(), 50.0, flow_of(extends=extends))
     assert heard(outcome) == [FIRST, SECOND, GOODBYE], outcome.timeline()
     assert closed_at(outcome) < 50.0
+
+
+@pytest.mark.parametrize("interruptible", [True, False])
+def test_a_goodbye_is_finished_or_broken_off_as_the_flow_says(interruptible: bool) -> None:
+    """The user speaks over it, is answered, and the session goes on."""
+    goodbye = (
+        f"{{after: 8, say: {GOODBYE}, hang_up: true, interruptible: {str(interruptible).lower()}}}"
+    )
+    flow = parsed(
+        f"flow: mine\nextends: turn\ndiscard_audio_if_uninterruptible: false\nsilence: {goodbye}\n"
+    )
+    outcome = play(ScriptedUser().says("wait a moment", at=8.4), 14.0, flow)
+    first = outcome.heard[0]
+    assert (first.end - first.start > LASTS - 0.1) is not interruptible, outcome.timeline()
+    assert outcome.heard[-1].text == "Yes?"
