@@ -29,7 +29,7 @@ class Asked:
 
     Attributes:
         place: The place of the last entry.
-        question: The speech of the question; empty once a part of it will never be heard.
+        question: The speech of the question. `broken`: a part of it will never be heard.
         heard: The place at which the whole question had been played; None before.
         playing: The speech that the user began to hear last.
         voices: The places at which the first voice without a transcript began, and the last voice.
@@ -51,6 +51,7 @@ class Asked:
 
     place: int = 0
     question: str = ""
+    broken: bool = False
     heard: int | None = None
     playing: str = ""
     voices: tuple[int, ...] = ()
@@ -82,13 +83,13 @@ class Asked:
         now = attrs.evolve(self, place=place)
         match entry:
             case QuestionAsked(speech):
-                return attrs.evolve(now, question=speech, heard=None, voices=())
+                return attrs.evolve(now, question=speech, broken=False, heard=None, voices=())
             case PlayoutStarted(speech):
                 return attrs.evolve(now, playing=speech)
-            case StepFinished(speech) if speech == self.question:
+            case StepFinished(speech) if speech == self.question and not self.broken:
                 return attrs.evolve(now, heard=place)
             case SpeechInterrupted(speech) | SpeechFailed(speech) if speech == self.question:
-                return attrs.evolve(now, question="", heard=None)
+                return attrs.evolve(now, broken=True, heard=None)
             case VoiceStarted():
                 earlier = () if self.over else self.voices[:1]
                 return attrs.evolve(now, voices=(*earlier, place), over=False)

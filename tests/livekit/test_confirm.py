@@ -497,12 +497,12 @@ def test_a_backchannel_over_the_question_does_not_spoil_the_yes() -> None:
     assert transferred == [500]
 
 
-@pytest.mark.parametrize("at", [3.9, 6.0])
+@pytest.mark.parametrize("at", [3.0, 3.9, 6.0])
 @pytest.mark.parametrize("question", ["Shall I transfer it?", "Please confirm the transfer."])
 def test_a_backchannel_answers_the_question_however_it_ends(question: str, at: float) -> None:
-    """Over its last sentence, and after it: "mhm" is no yes, so it ends the call, as in `turn`."""
+    """In it, at its end, and after it: "mhm" is no yes, so it ends the call, as in `turn`."""
     text = "flow: m\nextends: overlap\ntools: {confirm: {transfer: {say: %s}}}\n"
-    user = asked().says("mhm", at=at, duration=0.3).says("yes", at=12.0)
+    user = asked().says("mhm", at=at, duration=0.3, interims=((0.25, "mhm"),)).says("yes", at=12.0)
     outcome, transferred = play(user, 16.0, parsed(text % question), answers={"mhm": NOTHING})
     assert NOTHING in said(outcome), outcome.timeline()
     assert transferred == []
