@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 from flow_text import parsed
@@ -84,3 +86,19 @@ async def test_what_the_application_says_counts_without_a_warning(
     session = TurnSession(flow=flow, proof="off", turn_handling={"interruption": interruption})
     assert session.options.interruption["discard_audio_if_uninterruptible"] is discards
     assert "is discarded" not in caplog.text
+
+
+def test_a_text_that_the_application_makes_due_is_said_until_it_was_heard() -> None:
+    """The flow of docs/flows.md: the user interrupts the text, is answered, and hears it again."""
+    page = (Path(__file__).parents[2] / "docs" / "flows.md").read_text("utf-8")
+    found = re.search(r"^flow: reads_out\n.*?(?=```)", page, re.MULTILINE | re.DOTALL)
+    assert found
+    stage = Stage(
+        partial(TurnSession, flow=parsed(found[0]), proof="off"),
+        user=ScriptedUser().says("what is that", at=3.4),
+        llm=ScriptedLLM(otherwise="As you like."),
+    )
+    stage.at(3.0, lambda stage: stage.session.turn.post("terms_due") and None)
+    cut, answer, again = [one.text for one in stage.run(15.0).heard]
+    assert "This call is recorded.".startswith(cut)
+    assert (answer, again) == ("As you like.", "This call is recorded.")
