@@ -89,16 +89,14 @@ KEYS: Mapping[str, Key] = {
     "questions.length": _expected("length 9"),
     "questions.wait": _expected("wait 4.2"),
     "overlays": Key("Agent clerk", "agent clerk", f"no: {TUNED}"),
-    "questions.tuning": Key(
-        "min_words 13", "question pin", f"no: {TUNED}", "no: that of agents is drawn"
-    ),
+    "questions.tuning": Key("min_words 13", "question pin", f"no: {TUNED}"),
     "tools.tuning": Key("min_words 12", "tool pay", f"no: {TUNED}"),
     "tools.interrupted": Key("other tools cancel", "policy of a tool", _CALL, _MARKED),
-    "tools.by_name": Key("look hold", "policy of look", _CALL, _MARKED),
+    "tools.by_name": Key("look hold", "policy of look", _CALL),
     "pace": Key("4.8 s", "4.8", "silence_1"),
     "discard_audio_if_uninterruptible": Key(_OPTION, _OPTION, _OPTION),
     "phrases.lists": _phrases("Lists backchannel"),
-    "phrases.also": _phrases("also roger"),
+    "phrases.also": _phrases("also roger", "yes"),
     "phrases.without": _phrases("without okay"),
     "phrases.anywhere": _phrases("anywhere"),
     "facts.tools": Key("paying", "paying", "paying", _RARE),
@@ -115,12 +113,12 @@ KEYS: Mapping[str, Key] = {
     "fillers.in": Key("filler_1", "filler_1", "thinking.filler_1"),
     "fillers.tools": Key("filler_2_waits", "filler_2_waits", "filler_2_waits"),
     "fillers.interruptible": Key(
-        "no: how a text is said", "cannot be interrupted", f"no: {SAID}", _RARE
+        "no: how a text is said", "cannot be interrupted", f"no: {SAID}", "yes"
     ),
     "silence.say": _said("say_silence_1", "Reprompt one."),
     "silence.after": Key("8.12 s", "8.12", "silence_2"),
     "silence.interruptible": Key(
-        "no: how a text is said", "cannot be interrupted", f"no: {SAID}", _RARE
+        "no: how a text is said", "cannot be interrupted", f"no: {SAID}", "yes"
     ),
     "silence.hang_up": Key("hang_up", "hang_up", "hang_up"),
     "backchannels.say": _said("say_backchannel", "Mhm."),

@@ -212,7 +212,13 @@ def _with_tuning(draws: Random, keys: Keys) -> Keys:
     tools = tuple(draws.sample(POLICIES, draws.randint(1, 4))) if other else ()
     policies = {policy: draws.choice(POLICIES) for policy in POLICIES if draws.random() < 0.3}
     return attrs.evolve(
-        keys, agent_tuning=one, tool_tuning=other, tuned_tools=tools, policies=policies
+        keys,
+        agent_tuning=one,
+        tool_tuning=other,
+        tuned_tools=tools,
+        policies=policies,
+        by_name=draws.random() < 0.5,
+        finished=draws.random() < 0.3,
     )
 
 

@@ -45,7 +45,8 @@ BACK = ("i have returned", "hello again")
 YES = ("yes please", "of course", "go ahead", "definitely")
 NO = ("nope", "not really", "no thanks")
 DIGITS = ("two three", "four", "six seven", "five")
-LISTENS = ("mhm", "uh huh", "wow", "understood")
+ALSO = "marvellous"
+LISTENS = ("mhm", "uh huh", "wow", "understood", ALSO)
 """What the user says; each word is in one of these phrases only."""
 
 REPROMPTS = ("r1 r2.", "r3 r4.")
@@ -83,7 +84,9 @@ class Keys:
         objection_limit: Seconds that a tool waits for what the user says.
         later: The tools that need a yes may be those of a later agent.
         agent_tuning, tool_tuning: The settings of the agent, and those of its `tuned_tools`.
-        policies: The policies that the agent's tools have instead of their own.
+        policies: The policies that tools have instead of their own, those of the agent or, with
+            `by_name`, those of the flow.
+        finished: The user cannot interrupt fillers and reprompts.
         button: The flow that push to talk extends.
     """
 
@@ -117,6 +120,8 @@ class Keys:
     tool_tuning: Mapping[str, object] = attrs.field(factory=dict)
     tuned_tools: tuple[Policy, ...] = ()
     policies: Mapping[Policy, Policy] = attrs.field(factory=dict)
+    by_name: bool = False
+    finished: bool = False
     button: Literal["", "turn", "push_to_talk"] = ""
 
     @property
@@ -162,6 +167,8 @@ class Keys:
             tools["confirm"] = {f"do_{policy}": one for policy in POLICIES}
         if self.tuned_tools:
             tools["tuning"] = {f"do_{policy}": {**self.tool_tuning} for policy in self.tuned_tools}
+        if self.policies and self.by_name:
+            tools["by_name"] = self._policies
         if self.objection_limit is not None:
             tools["objection_limit"] = self.objection_limit
         if self.not_heard:
@@ -182,13 +189,16 @@ class Keys:
         if self.silence:
             prompts = zip(REPROMPTS, self.silence, strict=False)
             rest["silence"] = [{"say": say, "after": after} for say, after in prompts]
-            rest["silence"][-1]["hang_up"] = self.hang_up
+            rest["silence"][-1] |= {"hang_up": self.hang_up, "interruptible": not self.finished}
         if self.monologue is not None:
             rest["monologue"] = {"after": self.monologue, "say": f"{MONOLOGUE} t2."}
         overlay: dict[str, Any] = {**self.agent_tuning}
-        if self.policies:
-            overlay["policies"] = {f"do_{own}": other for own, other in self.policies.items()}
-        if False in (self.agent_tuning.get("interruptible"), self.tool_tuning.get("interruptible")):
+        if self.policies and not self.by_name:
+            overlay["policies"] = self._policies
+        if self.overlap:
+            rest["phrases"] = {"backchannel": {"also": ALSO}}
+        tuned = (self.agent_tuning.get("interruptible"), self.tool_tuning.get("interruptible"))
+        if self.finished or False in tuned:
             rest["discard_audio_if_uninterruptible"] = False
         if self.expect is not None:
             expected = {"kind": "digits", "length": 2, "wait": self.expect}
@@ -196,7 +206,8 @@ class Keys:
                 overlay |= {"expect": expected, "preemptive_tts": True}
             elif self.by == "questions":
                 asked = [f"q{number}w0" for number in self.asked]
-                rest["questions"] = {"digits": {"asked": asked, **expected}}
+                of_question = {"asked": asked, **expected, "tuning": {**self.tool_tuning}}
+                rest["questions"] = {"digits": of_question}
             else:
                 rest["states"] = {"listening": {"tuning": {"expect": expected}}}
         rest["overlays"] = {"clerk": overlay} if overlay else {}
@@ -210,9 +221,14 @@ class Keys:
             rest["button"] = {}
         return rest
 
+    @property
+    def _policies(self) -> dict[str, Policy]:
+        return {f"do_{own}": other for own, other in self.policies.items()}
+
     def _fillers(self) -> Iterator[dict[str, Any]]:
         if self.fillers:
             said = {"audio": SOUND} if self.audio else {"say": FILLER}
+            said |= {"interruptible": not self.finished}
             yield {"after": 1.5, "in": [*self.fillers], **said}
         if self.filler_tools:
             tools = [f"do_{policy}" for policy in self.filler_tools]
