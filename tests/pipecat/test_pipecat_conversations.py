@@ -2,7 +2,6 @@
 `test_pipecat_compare.py`."""
 
 import asyncio
-from functools import partial
 
 import pytest
 
@@ -11,15 +10,12 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 from pipecat.frames import frames as f
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
-from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
 from pipecat.turns.user_turn_strategies import (
     ExternalUserTurnStrategies,
     UserTurnStrategies,
 )
 from pipecat_stage import (
-    ANSWER,
-    COUGH,
     COUNT,
     LATE,
     PRICE,
@@ -34,7 +30,6 @@ from pipecat_stage import (
     orders,
 )
 
-from turnfsm import load_flow
 from turnfsm.host import FalseInterruption
 from turnfsm.pipecat import AgentStateChanged
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, own_strategies, said
@@ -48,17 +43,6 @@ def agent_states(stage: Stage) -> list[str]:
 def others(stage: Stage) -> list[object]:
     """What else was reported."""
     return [report for report in stage.reports if not isinstance(report, AgentStateChanged)]
-
-
-def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:
-    stage = Stage(orders, look_up(1.0)).play(asks_again(6.0))
-    question = ["listening", "thinking", "tool_running", "thinking", "speaking"]
-    barge_in = ["paused", "interrupted", "listening", "thinking", "speaking"]
-    assert stage.states == [*question, *barge_in, "thinking", "listening"]
-    assert stage.heard == f"Your order is on its way and will {PRICE}"
-    assert stage.context.messages[-1] == {"role": "assistant", "content": PRICE}
-    assert stage.user_turns == {"replied": 2}
-    assert others(stage) == []
 
 
 def test_the_agent_state_is_thinking_while_the_model_generates_a_reply() -> None:
@@ -111,34 +95,6 @@ def test_timed_words_that_wait_come_all_into_the_context() -> None:
     assert stage.heard == COUNT
     assert stage.context.messages[-1] == {"role": "assistant", "content": COUNT}
     assert stage.states[-1] == "listening"
-
-
-def test_a_cough_while_the_model_thinks_delays_the_answer() -> None:
-    stage = Stage(partial(counts, thinks=1.5)).play(moments((0.0, "please count"), (2.2, COUGH)))
-    assert (stage.heard, len(stage.requests)) == (COUNT, 1)
-    assert stage.when("One") < 5.0
-
-
-def test_words_while_the_model_thinks_are_answered_with_what_was_said_before() -> None:
-    stage = Stage(partial(counts, thinks=1.5)).play(
-        moments((0.0, "please count"), (2.15, "no wait"))
-    )
-    assert stage.heard == "You said no wait."
-    assert brief(stage.requests[-1]) == ["user: please count", "user: no wait"]
-    assert stage.user_turns == {"superseded": 1, "replied": 1}
-
-
-def test_after_a_failed_request_the_next_turn_is_answered() -> None:
-    asked: list[int] = []
-
-    def model(messages: Messages) -> Says:
-        asked.append(len(messages))
-        return Says("Here I am again.", fails=len(asked) == 1)
-
-    stage = Stage(model).play(moments((0.0, "hello there"), (8.0, "are you there")))
-    assert stage.heard == "Here I am again."
-    assert stage.user_turns == {"dropped": 1, "replied": 1}
-    assert brief(stage.requests[-1]) == ["user: hello there", "user: are you there"]
 
 
 def test_too_few_words_do_not_interrupt_and_belong_to_no_turn() -> None:
@@ -209,20 +165,6 @@ def test_processors_that_run_beside_each_other_change_nothing() -> None:
     assert stage.user_turns == alone.user_turns == {"replied": 2}
 
 
-def test_a_user_who_is_muted_while_they_speak_does_not_hold_the_agent_up() -> None:
-    """Nobody reports then that they have stopped."""
-
-    async def script(stage: Stage) -> None:
-        await stage.says(QUESTION)
-        await stage.until(2.0)
-        await stage.coughs(6.0)  # the tool begins meanwhile, and mutes them
-
-    mutes = [FunctionCallUserMuteStrategy()]
-    stage = Stage(orders, look_up(1.0), mutes=mutes).play(script)
-    assert stage.heard == ANSWER
-    assert stage.when("Your") < 8.0
-
-
 def test_what_the_model_does_not_say_in_time_is_given_up_with_a_limit() -> None:
     """`limits="brisk"`: the turn after it is answered."""
 
@@ -234,45 +176,6 @@ def test_what_the_model_does_not_say_in_time_is_given_up_with_a_limit() -> None:
     )
     assert stage.heard == "Here."
     assert stage.user_turns == {"dropped": 1, "replied": 1}
-
-
-def test_what_the_application_says_has_the_floor() -> None:
-    """A `TTSSpeakFrame` is paused by a cough, and goes on."""
-
-    script = moments(
-        (0.0, f.TTSSpeakFrame("Welcome to the shop dear customer.")),
-        (1.0, COUGH),
-        (8.0, "hello there"),
-    )
-    stage = Stage(counts).play(script)
-    assert stage.heard == "Welcome to the shop dear customer. You said hello there."
-    assert brief(stage.requests[0])[0] == "assistant: Welcome to the shop dear customer."
-
-
-def test_a_reply_that_the_application_asks_for_waits_for_the_floor() -> None:
-    stage = Stage(counts).play(moments((0.0, "please count"), (4.0, f.LLMRunFrame())))
-    assert stage.heard == f"{COUNT} {COUNT}"
-    assert brief(stage.requests[1])[-1] == f"assistant: {COUNT}"
-
-
-def test_an_interruption_by_the_application_ends_the_reply() -> None:
-    script = moments((0.0, "please count"), (4.0, f.InterruptionFrame()), (8.0, "hello there"))
-    stage = Stage(counts).play(script)
-    assert stage.heard.startswith("One two three four five")
-    assert stage.heard.endswith("You said hello there.")
-    assert stage.states[-1] == "listening"
-
-
-def test_a_flow_without_interruptions_lets_the_answer_end() -> None:
-    stage = Stage(counts, flow=load_flow("uninterruptible")).play(
-        moments((0.0, "please count"), (4.0, "hello there"))
-    )
-    assert stage.heard == f"{COUNT} You said hello there."
-    assert brief(stage.requests[1]) == [
-        "user: please count",
-        f"assistant: {COUNT}",
-        "user: hello there",
-    ]
 
 
 def test_the_end_of_the_pipeline_leaves_nothing_behind() -> None:

@@ -19,23 +19,15 @@ from pipecat_stage import (
     Stage,
     asks_again,
     brief,
-    coughs_at,
     look_up,
     moments,
     orders,
 )
 
-from turnfsm.pipecat import on_interruption, once
+from turnfsm.pipecat import on_interruption
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 GREETS = moments((0.0, "hello there"))
-
-
-def test_a_result_is_told_although_the_user_has_talked_over_its_tool() -> None:
-    stage = Stage(orders, look_up(6.0)).play(asks_again(4.0))
-    assert stage.heard == f"{PRICE} {LATE}"
-    assert stage.effects == ["look_up"]
-    assert brief(stage.requests[-1])[-3:-1] == ["call look_up", 'tool: "it arrives on Friday"']
 
 
 def test_a_result_that_has_been_told_is_not_told_again() -> None:
@@ -60,32 +52,11 @@ def test_a_result_that_comes_before_the_answer_is_heard_is_told_with_it() -> Non
     assert len(stage.requests) == 3
 
 
-def test_a_result_that_comes_while_the_agent_answers_is_told_after_the_answer() -> None:
-    stage = Stage(orders, look_up(4.8)).play(asks_again(4.0))  # at 7.0; the answer ends at 7.5
-    assert stage.heard == f"{PRICE} {LATE}"
-    assert shows(stage.requests[-1], f"{PRICE}")
-    assert str(stage.requests[-1][-1]["content"]).startswith("The result of look_up")
-
-
-def test_a_cough_does_not_stop_a_tool() -> None:
-    stage = Stage(orders, look_up(4.0)).play(coughs_at(4.0, first=QUESTION))
-    assert (stage.heard, stage.effects, stage.cancelled) == (ANSWER, ["look_up"], [])
-
-
 def test_a_user_turn_cancels_a_tool_that_is_registered_so() -> None:
     tools = look_up(6.0, cancel_on_interruption=True)
     stage = Stage(orders, tools).play(asks_again(4.0))
     assert (stage.heard, stage.effects, stage.cancelled) == (PRICE, [], ["look_up"])
     assert shows(stage.context.messages, "cancelled: its turn was interrupted")
-
-
-def test_the_flow_says_what_becomes_of_a_tool() -> None:
-    """The policy `hold`: the user's turn is answered when the tool has ended."""
-    held = {"look_up": Tool(6.0, "it arrives on Friday", mark=on_interruption("hold"))}
-    stage = Stage(orders, held).play(asks_again(4.0))
-    assert stage.effects == ["look_up"]
-    assert stage.heard == f"{PRICE} {LATE}"
-    assert stage.when("It") > 8.2  # the tool has ended
 
 
 @pytest.mark.parametrize("parallel", [True, False])
@@ -101,17 +72,6 @@ def test_two_tools_are_told_in_one_answer(parallel: bool) -> None:
     stage = Stage(model, tools, llm={"run_in_parallel": parallel}).play(GREETS)
     assert (stage.heard, stage.effects) == ("Sunny, and the train is late.", ["weather", "train"])
     assert len(stage.requests) == 2
-
-
-def test_a_tool_with_once_runs_once_in_a_turn() -> None:
-    def model(messages: Messages) -> Says:
-        if shows(messages, "booked"):
-            return Says("It is booked.")
-        return Says(calls=(("book", {"at": 7}), ("book", {"at": 7})))
-
-    stage = Stage(model, {"book": Tool(1.0, "booked", mark=once)}).play(GREETS)
-    assert stage.effects == ["book"]
-    assert stage.heard == "It is booked."
 
 
 def test_the_error_of_a_tool_is_told() -> None:
@@ -147,18 +107,6 @@ def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
     assert stage.heard == "I am still looking."
     assert 6.0 < stage.when("I") < 9.0
     assert "TurnLimitReached" in [type(report).__name__ for report in stage.reports]
-
-
-def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
-    def model(messages: Messages) -> Says:
-        says = orders(messages)
-        return Says("Let me look that up for you.", says.calls) if says.calls else says
-
-    async def script(stage: Stage) -> None:
-        await asks_again(3.0)(stage)
-
-    stage = Stage(model, look_up(6.0)).play(script)
-    assert stage.heard == f"Let me look {PRICE} {LATE}"
 
 
 def test_an_interruption_by_the_application_ends_a_turn_that_a_tool_holds() -> None:
@@ -297,22 +245,6 @@ def test_results_that_come_while_the_agent_speaks_are_told_in_one_reply(
     for result in ("it is sunny", "the train is late"):
         assert len([m for m in stage.requests[-1] if result in str(m.get("content"))]) == 1
     assert [call.state for call in stage.governor.ledger] == ["closed", "closed"]
-
-
-def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
-    def model(messages: Messages) -> Says:
-        says = orders(messages)
-        return Says("Let me look that up for you.", says.calls) if says.calls else says
-
-    stage = Stage(model, look_up(0.2)).play(GREETS)
-    assert stage.heard == f"Let me look that up for you. {ANSWER}"
-    assert len(stage.requests) == 2
-
-
-def test_what_is_said_while_a_tool_runs_does_not_end_the_wait_for_it() -> None:
-    script = moments((0.0, QUESTION), (4.0, f.TTSSpeakFrame("Still working on it.")))
-    stage = Stage(orders, look_up(6.0)).play(script)
-    assert stage.heard == f"Still working on it. {ANSWER}"
 
 
 def test_a_function_that_is_registered_without_the_governor_is_named(
