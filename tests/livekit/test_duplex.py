@@ -82,6 +82,7 @@ def said(outcome: Outcome) -> list[str]:
     return [heard.text for heard in outcome.heard if heard.text]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("again", [1.85, 3.0, 6.0], ids=["at once", "while it runs", "afterwards"])
 @pytest.mark.parametrize("renamed", [False, True], ids=["same item", "another item"])
 def test_a_call_that_is_reported_twice_runs_once_and_is_delivered_once(

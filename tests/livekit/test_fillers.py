@@ -230,7 +230,7 @@ def test_a_misspelt_tool_of_a_filler_is_reported() -> None:
     assert any("the tool 'bok'" in str(one) for one in played.outcome.warnings)
 
 
-@pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex", "uninterruptible"])
+@pytest.mark.parametrize("extends", ["overlap", "half_duplex", "uninterruptible"])
 def test_it_works_with_other_flows(extends: str) -> None:
     flow = flow_of(f'{{after: 1.5, say: "{WAIT}"}}', extends)
     played = play(flow, 6.0)

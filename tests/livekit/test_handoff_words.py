@@ -277,6 +277,7 @@ class SlowTools(Toolset):
         await asyncio.sleep(1.0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["server", "client", "pipeline"])
 @pytest.mark.parametrize("at", [3.3, 4.2, 4.7])
 def test_what_is_said_while_no_agent_hears_is_answered_by_the_next_one(

@@ -87,17 +87,12 @@ def a_kept_turn(
 
 @pytest.mark.parametrize("by_tool", [False, True])
 def test_a_kept_turn_is_asked_with_the_call_that_ended_meanwhile(by_tool: bool) -> None:
-    """The conversation was copied before; the model would make the call again."""
+    """The conversation was copied before; the model would make the call again. The next agent is
+    heard before it answers: the user's words are older than what it says as it enters."""
     booked: list[str] = []
     outcome = a_kept_turn(booked, by_tool=by_tool)
     assert booked == ["booked"]
     assert "booked" in _results(outcome, "how long")
-
-
-@pytest.mark.parametrize("by_tool", [False, True])
-def test_the_next_agent_is_heard_before_it_answers_a_kept_turn(by_tool: bool) -> None:
-    """The user's words are older than what the agent says as it enters."""
-    outcome = a_kept_turn([], by_tool=by_tool)
     greeting = outcome.heard_saying("Welcome to the desk.")
     answer = outcome.heard_saying("An hour.")
     assert greeting is not None
@@ -257,17 +252,12 @@ def test_the_next_agents_greeting_is_heard_though_the_user_talks_over_the_reply_
 
 def test_after_an_ordinary_handoff_the_call_that_handed_over_is_not_made_again() -> None:
     """The tool copies the conversation while it runs. On stock the next agent calls it again,
-    unless LiveKit passes the conversation on."""
+    unless LiveKit passes the conversation on. Ours is also shown what was said of the call."""
     stock, ours = (_handed_over("detach", kind, interrupted=False) for kind in SESSIONS)
     assert (len(stock.tools) > 1) == conversation_is_given
     assert len(ours.tools) == 1
     assert _results(ours, "how long") == ["transferred"]
-
-
-def test_the_next_agent_knows_what_was_said_of_the_call_that_handed_over() -> None:
-    """The conversation was copied before. The agent would tell the result once more."""
-    outcome = _handed_over("detach", interrupted=False)
-    asked = next(request for request in outcome.requests if "how long" in request.prompt)
+    asked = next(request for request in ours.requests if "how long" in request.prompt)
     texts = [entry.text for entry in asked.shown]
     assert texts.index("transferred") < texts.index("Here you are.") < texts.index("how long")
 

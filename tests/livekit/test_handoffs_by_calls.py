@@ -72,6 +72,7 @@ def _outputs(outcome: Outcome) -> list[str]:
     return [i.output for i in outcome.history.items if i.type == "function_call_output"]
 
 
+@pytest.mark.one_in(5)
 @KINDS
 @pytest.mark.parametrize("policy", ["hold", "finish"])
 @pytest.mark.parametrize("words_at", [2.5, 4.4])
@@ -139,6 +140,7 @@ def test_a_call_that_holds_its_turn_for_one_beside_it_hands_over_for_it(policy: 
     assert outcome.heard_saying("An hour.") is not None, outcome.timeline()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("policies", [("hold", "detach"), ("detach", "hold")])
 @pytest.mark.parametrize("order", [("transfer", "look_up"), ("look_up", "transfer")])
 @pytest.mark.parametrize("gives", ["found", None])

@@ -50,6 +50,7 @@ def said(outcome: Outcome) -> list[str]:
     return [text for text in texts if text]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("detection", ["manual", "vad"])
 @pytest.mark.parametrize(
     ("final", "rest"),

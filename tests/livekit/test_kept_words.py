@@ -97,6 +97,7 @@ def test_words_that_were_kept_are_answered_with_those_that_come_meanwhile() -> N
     assert outcome.heard_saying("It rains and then it does not.") is not None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("model_detects_turns", [False, True], ids=["pipeline", "server"])
 @pytest.mark.parametrize("policy", ["hold", "finish"])
 @pytest.mark.parametrize("at", [2.0, 4.5], ids=["preamble", "work"])

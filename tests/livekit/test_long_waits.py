@@ -69,21 +69,16 @@ class _Approval(AgentTask[str]):
         self._approved = asyncio.ensure_future(approved())
 
 
-ask_a_human = tool("ask_a_human", "booked", seconds=720.0)
-
-
 @function_tool
 async def approve() -> str:
     """Have it approved."""
     return await _Approval()
 
 
-@pytest.mark.parametrize("tool", [ask_a_human, approve], ids=["720 s", "a task of 480 s"])
-def test_a_tool_that_waits_for_a_human_is_not_given_up(tool: Any) -> None:
-    """A transfer, an approval: its turn waits for it, and its result is said."""
-    name = tool.info.name
-    model = ScriptedLLM({"book": Reply(calls=Call(name))}, {name: BOOKED})
-    stage, _ = _stage(llm=model, tools=[tool])
+def test_a_task_that_waits_for_a_human_is_not_given_up() -> None:
+    """An approval: its turn waits for it, and its result is said."""
+    model = ScriptedLLM({"book": Reply(calls=Call("approve"))}, {"approve": BOOKED})
+    stage, _ = _stage(llm=model, tools=[approve])
     outcome = stage.run(740.0)
     assert [run.status for run in outcome.tools] == ["done"], outcome.timeline()
     assert outcome.heard_saying(BOOKED) is not None
@@ -91,7 +86,7 @@ def test_a_tool_that_waits_for_a_human_is_not_given_up(tool: Any) -> None:
 
 
 def test_a_tool_that_takes_long_is_reported_each_time_that_it_has_doubled() -> None:
-    """Twelve minutes are nine reports, and the end; it is no warning."""
+    """Twelve minutes are nine reports, and the end; it is no warning, and the result is said."""
     stage, waits = _stage(**_booking(_slow(720.0)))
     outcome = stage.run(740.0)
     seconds = [5, 10, 20, 40, 80, 160, 320, 640, 720]
@@ -100,6 +95,8 @@ def test_a_tool_that_takes_long_is_reported_each_time_that_it_has_doubled() -> N
     assert len({wait.since for wait in waits}) == 1
     assert waits[0].since == pytest.approx(2.2, abs=0.2)
     assert outcome.warnings == []
+    assert [run.status for run in outcome.tools] == ["done"], outcome.timeline()
+    assert outcome.heard_saying(BOOKED) is not None
 
 
 @pytest.mark.parametrize(("seconds", "reported"), [(4.5, []), (12.0, [5, 10, 12])])

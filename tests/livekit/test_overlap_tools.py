@@ -60,6 +60,7 @@ def asks() -> ScriptedUser:
     return ScriptedUser().says("a slot", at=1.0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("policy", ["cancel", "detach", "finish", "hold"])
 @pytest.mark.parametrize("at", [2.5, 2.9, 3.5, 4.9, 8.3])
 def test_a_backchannel_cancels_no_tool_and_gets_no_answer(
