@@ -8,16 +8,18 @@ SPEED  ?= 1
 JOBS   ?= auto
 ARGS   ?=
 OLDEST ?= 1.8.7
+OLDEST_PIPECAT ?= 1.13.0
 NEXT ?= 2.0.0b1
 PYTHONS ?= python3.11 python3.13
 OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py)
 NEXT_TESTS := $(addprefix tests/livekit/test_,closing.py corrections.py drained.py duplex.py executed.py handoff_words.py handoffs.py input_required.py tasks_in_tools.py)
+OLD_PIPECAT_TESTS := $(addprefix tests/pipecat/test_pipecat_,conversations.py functions.py governor.py realtime.py scenarios.py speculation.py)
 
 # Modules are compiled once, not in each of the many processes of the tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test exhaustive oldest next examples demo demo-pipecat room room-pipecat talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat lines release clean
+.PHONY: help test exhaustive oldest oldest-pipecat next examples demo demo-pipecat room room-pipecat talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat lines release clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -26,7 +28,8 @@ help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
 	@echo 'make exhaustive  run those that take long: explorations, random conversations, real models'
 	@echo 'make oldest    the scenarios with the oldest livekit-agents that is supported'
-	@echo 'make next      the same, and handoffs and tools, with the pre-release of livekit-agents 2.0'
+	@echo 'make oldest-pipecat  conversations and scenarios with the oldest Pipecat that is supported'
+	@echo 'make next      the same as oldest, and handoffs and tools, with the pre-release of livekit-agents 2.0'
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
@@ -118,6 +121,11 @@ crash: .venv/.test
 pipecat: .venv/.test .venv/.pipecat
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not room' tests/pipecat examples/pipecat tests/soak/test_pipelines.py $(ARGS)
 	$(BIN)/turnfsm compare --host pipecat
+
+# The oldest Pipecat lies before the installed one on the path; the two need the same packages.
+oldest-pipecat: .venv/.pipecat
+	test -d .venv/pipecat-$(OLDEST_PIPECAT) || $(PIP) --no-deps --target .venv/pipecat-$(OLDEST_PIPECAT) pipecat-ai==$(OLDEST_PIPECAT)
+	PYTHONPATH=.venv/pipecat-$(OLDEST_PIPECAT) $(BIN)/python -m pytest -n $(JOBS) -p no:cacheprovider $(OLD_PIPECAT_TESTS) $(ARGS)
 
 # Tests are also beside the examples. The links in turnfsm/ count once, in fsm/ and runtime/.
 lines:

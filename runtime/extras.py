@@ -14,5 +14,5 @@ def not_installed(user: str, package: str, extra: str, error: ImportError) -> Mo
         extra: The extra of turnfsm that brings it.
         error: What its import has raised.
     """
-    remedy = f"pip install 'turnfsm[{extra}]'"
+    remedy = f"pip install 'turnfsm[{extra}]', or in a clone: pip install -e '.[{extra}]'"
     return ModuleNotFoundError(f"{user} needs {package} ({error}): {remedy}", name=error.name)

@@ -24,10 +24,10 @@ def rollout_of(make: Callable[..., Made], share: float) -> Callable[..., Made]:
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise TurnfsmError(f"a share cannot be {share!r}; give a number from 0 to 1, such as 0.1")
 
-    def made(**options: Any) -> Made:
+    def made(*flow: Any, **options: Any) -> Made:
         if _lot(options.get("session_id")) >= share:
-            return make(**options, observe=True)
-        governed: Any = make(**options)
+            return make(*flow, **options, observe=True)
+        governed: Any = make(*flow, **options)
         governed.turn.note("rollout", group="governed")
         return governed  # type: ignore[no-any-return]
 

@@ -23,6 +23,7 @@ class TurnTimes:
         self._deferred: deque[float] = deque(maxlen=_MOST)
         self._asked: float | None = None
         self._speech: str | None = None
+        self._other_heard_at = 0.0  # another speech than the turn's, such as the question of a tool
         self._turn = 0
         self._waiting: tuple[object, object] | None = None  # a reported wait
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
@@ -44,6 +45,8 @@ class TurnTimes:
                 self._asked = None  # an overdue reply may still come
         if verdict.dest == HEARD and verdict.state != HEARD and verdict.state != "paused":
             self._heard(now, str(entry.of or ""), out)
+        elif verdict.dest == "confirming" and verdict.state != "confirming":
+            self._answered_at(self._other_heard_at, out)  # the question was the response
 
     def note(self, now: float, note: Note, out: list[Value]) -> None:
         """A note about turns and calls."""
@@ -88,9 +91,13 @@ class TurnTimes:
 
     def _heard(self, now: float, step: str, out: list[Value]) -> None:
         if self._speech is not None and step.rpartition("#")[0] not in ("", self._speech):
-            return  # another speech
-        if self._asked is not None:
-            out.append(Response(self._asked, now, self._turn))
+            self._other_heard_at = now
+        else:
+            self._answered_at(now, out)
+
+    def _answered_at(self, at: float, out: list[Value]) -> None:
+        if self._asked is not None and at >= self._asked:
+            out.append(Response(self._asked, at, self._turn))
             self._asked = None
 
 

@@ -16,7 +16,7 @@ from turnfsm.runtime.cli._files import write_file
 from turnfsm.runtime.cli._options import GOVERNED, HostName
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.pipecat.sources import check_flow as check_pipecat
-from turnfsm.runtime.pipecat.sources import not_promised
+from turnfsm.runtime.pipecat.sources import not_promised, unposted
 from turnfsm.runtime.proof import note_proved, record_of
 
 __all__ = ["check"]
@@ -75,6 +75,9 @@ def check(
         print(f"error: {why}", file=sys.stderr)
     if host == "pipecat" and loaded and not refused:
         for flow in map(load_flow, flows):
+            if posts := unposted(flow):
+                what = f"the application posts {', '.join(posts)}: TurnGovernor(..., posts={posts})"
+                print(f"note: {flow.name}: {what}", file=sys.stderr)
             for what in not_promised(flow):
                 print(f"note: {flow.name} with a realtime service: {what}", file=sys.stderr)
     raise typer.Exit(2 if not loaded else bool(refused) or not proved)

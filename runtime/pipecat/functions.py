@@ -9,9 +9,6 @@ from functools import update_wrapper
 from types import SimpleNamespace
 from typing import Any
 
-from pipecat.adapters.llm.schemas.direct_function import DirectFunctionWrapper, tool_options
-from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
-from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
 from pipecat.processors.aggregators.llm_context import LLMContext, is_given
 from pipecat.services.llm_service import FunctionCallParams, LLMService
 
@@ -20,6 +17,7 @@ from turnfsm.fsm.expect import Schema
 from turnfsm.runtime.conversation.policies import check_arguments, check_names, on_interruption
 
 from .calls import Handler, PipecatCalls
+from .schemas import DirectFunctionWrapper, FunctionSchema, ToolsSchema, tool_options
 
 __all__ = ["Functions", "parameters_of"]
 

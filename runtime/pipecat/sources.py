@@ -16,7 +16,7 @@ from turnfsm.runtime.conversation.vocabulary import (
     actions_used,
 )
 
-__all__ = ["PARTS", "Parts", "check_flow", "fixed_texts", "not_promised"]
+__all__ = ["PARTS", "Parts", "check_flow", "fixed_texts", "not_promised", "unposted"]
 
 PartName = Literal["user", "transport", "model", "output", "assistant"]
 
@@ -143,9 +143,7 @@ def check_flow(
             f"flow {flow.name!r} needs {', '.join(missing)}, which nobody carries out or answers; "
             "give TurnGovernor actions=, an object with a method of each name"
         )
-    ended = {name for action in flow.actions.values() for name in (action.done, action.failed)}
-    posted = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | {*own, *ended}
-    if unknown := [repr(name) for name in flow.triggers if name not in posted]:
+    if unknown := [repr(name) for name in unposted(flow) if name not in own]:
         raise HostError(
             f"flow {flow.name!r} declares {', '.join(unknown)}, which nothing posts on Pipecat; "
             "post it with governor.turn.post(...) and name it in posts=[...], or take it out"
@@ -168,6 +166,13 @@ def check_flow(
             f"flow {flow.name!r} has overlays, by agent, and a Pipecat pipeline has no agents; "
             "write them as the tuning of states or tools"
         )
+
+
+def unposted(flow: Flow) -> list[str]:
+    """The triggers of a flow that only the application can post."""
+    ended = {name for action in flow.actions.values() for name in (action.done, action.failed)}
+    posted = {*TRIGGERS, *OPTIONAL_TRIGGERS} - NOT_POSTED | ended
+    return [name for name in flow.triggers if name not in posted]
 
 
 def fixed_texts(flow: Flow) -> list[str]:

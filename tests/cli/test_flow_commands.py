@@ -11,7 +11,7 @@ from command import run
 
 from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.interop.machine_out import FlowModel
-from turnfsm.runtime.pipecat.sources import not_promised
+from turnfsm.runtime.pipecat.sources import not_promised, unposted
 from turnfsm.runtime.proof import shipped_proofs
 
 
@@ -178,3 +178,13 @@ def test_check_says_that_a_host_can_run_the_flow(
 ) -> None:
     assert run("check", "turn", "--host", host) == 0
     assert capsys.readouterr().out.endswith(f"turn: {who} can run it\n")
+
+
+def test_check_says_which_triggers_the_application_posts_on_pipecat() -> None:
+    own, _ = parse_flow(
+        "flow: own\nextends: turn\nevents: {lamp_lit: A lamp was lit.}\n"
+        "states: {listening: {on: {lamp_lit: {}}}}\n"
+    )
+    assert own is not None
+    assert unposted(own) == ["lamp_lit"]
+    assert unposted(load_flow("turn")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -99,6 +100,13 @@ def context(outcome: Outcome, who: str) -> list[str]:
 def asked() -> ScriptedUser:
     """The question is heard from 2.2 s to 4.2 s."""
     return ScriptedUser().says("send it", at=1.0)
+
+
+def test_the_question_is_the_response_to_the_turn(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "turnfsm.turn"):
+        play(asked().says("yes", at=6.0), 16.0)
+    first = next(record for record in caplog.records if record.name == "turnfsm.turn")
+    assert first.getMessage() == "turn 1 replied, response 0.35 s"
 
 
 @pytest.mark.parametrize("words", ["yes", "yes please", "Okay, go ahead. Thank you!", "ja bitte"])

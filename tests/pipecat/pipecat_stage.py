@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
-from pipecat.adapters.llm.schemas.direct_function import tool_options
-from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.frames.frames import Frame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
 from turnfsm.runtime.compare.pipecat.models import MODELS
+from turnfsm.runtime.pipecat.schemas import FunctionSchema, tool_options
 from turnfsm.runtime.testing import pipecat as kit
 from turnfsm.runtime.testing.pipecat import Messages, Script, Tool
 from turnfsm.testing import PermutedLoop, VirtualLoop

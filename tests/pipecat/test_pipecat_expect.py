@@ -5,12 +5,11 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
-from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
 from pipecat_stage import Stage
 
 from turnfsm import TurnfsmError
 from turnfsm.fsm import parse_flow
+from turnfsm.runtime.pipecat.schemas import FunctionSchema, ToolsSchema
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, said
 
 ASKED = """

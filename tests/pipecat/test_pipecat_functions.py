@@ -9,10 +9,10 @@ from flow_text import parsed
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat.adapters.llm.schemas.direct_function import tool_options
 from pipecat_stage import LATE, PRICE, Stage, asks_again, look_up, moments, orders
 
 from turnfsm.pipecat import OrphanedCall, on_interruption, once, recover_with
+from turnfsm.runtime.pipecat.schemas import tool_options
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, shows
 
 Source = Literal["registered", "schema", "direct"]

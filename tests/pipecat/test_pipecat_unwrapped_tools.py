@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from flow_text import parsed
-from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat_stage import COUGH, Stage, moments
 
+from turnfsm.runtime.pipecat.schemas import FunctionSchema
 from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 ASK = "please book ten"  # the tool runs from about 2.7 to 3.7 s

@@ -34,6 +34,11 @@ LEAST = 0.1  # seconds of audio that can be committed
 CANCELS = 0.05  # seconds until a response that was cancelled stops
 TRANSCRIBES = 0.6  # seconds from a commit to the transcript
 
+_USAGE: dict[str, Any] = {
+    **{"total_tokens": 0, "input_tokens": 0, "output_tokens": 0},
+    **{"input_token_details": {}, "output_token_details": {}},
+}
+
 
 def openai(url: str, transcribes: bool) -> OpenAIRealtimeLLMService:
     """The service for OpenAI Realtime, with its turn detection off."""
@@ -200,7 +205,7 @@ class RealtimeServer:
         self._asked(messages)
         says, status = self._answer(messages), "completed"
         response: dict[str, Any] = {"id": self._id("response"), "object": "realtime.response"}
-        response["output"] = []
+        response |= {"output": [], "status_details": None}
         await self._send("response.created", response={**response, "status": "in_progress"})
         try:
             await asyncio.sleep(says.after)
@@ -213,7 +218,9 @@ class RealtimeServer:
         except asyncio.CancelledError:
             status = "cancelled"
         self._response = None
-        await self._send("response.done", response={**response, "status": status})
+        if status == "failed":
+            response["status_details"] = {"error": {"message": "scripted"}}
+        await self._send("response.done", response={**response, "status": status, "usage": _USAGE})
 
     async def _speak(self, text: str, each: float, response: str) -> None:
         id = self._id("answer")
