@@ -68,6 +68,11 @@ class Asked:
         return began is not None and began < self.heard
 
     @property
+    def answered(self) -> bool:
+        """The user has spoken since the question was requested."""
+        return bool(self.voices)
+
+    @property
     def stale(self) -> bool:
         """The user has heard something else since the question."""
         return self.heard is not None and not self.begun

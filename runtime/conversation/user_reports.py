@@ -134,14 +134,15 @@ class UserReports:
         conversation.
 
         Posts `message_answered` if such a model is already answering it. A model that owns its
-        turns commits none, so this message may answer a call that waits for a yes. Posts
-        `yes_said`, or `other_answer` if it is no yes, if the flow has them.
+        turns commits none, so this message may answer a call that waits for a yes, unless the user
+        has said it before the question. Posts `yes_said`, or `other_answer` if it is no yes, if the
+        flow has them.
         """
         self._core.turns.message_added(id)
         self.transcript = text
         self._objections.transcribed(text)
         core, agent = self._core, self._core.agent
-        if agent is not None and agent.setup.overlaps and text:
+        if agent is not None and agent.setup.answers_by_itself and text and core.log.asked.answered:
             core.log.add(Transcribed())
             with self._host.about(text):
                 if not core.offer("yes_said", text=text, source="user_turn"):

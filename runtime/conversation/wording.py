@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from turnfsm.runtime.ledger import LedgerCall
 
-__all__ = ["ASKING", "BESIDES", "delivery_instructions", "hint_about"]
+__all__ = [
+    "ASKING",
+    "BESIDES",
+    "UNLESS_DELIVERED",
+    "arrived",
+    "delivery_instructions",
+    "hint_about",
+]
 
 PENDING = "The result of {calls} has arrived, and the user has not heard of it. Tell them now."
 BESIDES = (
@@ -14,6 +21,8 @@ BESIDES = (
     "with your answer."
 )
 ELSEWHERE = "Another reply tells what has come of {calls}; this one need not mention it."
+ARRIVED = "The result of {calls} has arrived."
+UNLESS_DELIVERED = "If you have told them already, reply with nothing."
 ASKING = "The user is asked whether to do it. The tool has not run yet."
 CANCELLED = "{calls} was cancelled before it had ended. Tell the user in a sentence."
 UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
@@ -28,6 +37,11 @@ def delivery_instructions(calls: Sequence[LedgerCall]) -> list[str]:
         for text in (PENDING, CANCELLED, UNKNOWN)
     }
     return [text.format(calls=names) for text, names in named.items() if names]
+
+
+def arrived(calls: Sequence[LedgerCall]) -> str:
+    """The instructions for these results, if a realtime model has answered something else since."""
+    return f"{ARRIVED.format(calls=_names(calls))} {UNLESS_DELIVERED}"
 
 
 def hint_about(deliver: Sequence[LedgerCall], elsewhere: Sequence[LedgerCall]) -> str | None:

@@ -117,6 +117,10 @@ class Host:
 
     # -- what differs between hosts
 
+    async def may_request(self, reply: Reply) -> None:
+        """Wait until the model may be asked for the next step of a reply."""
+        await self.conductor.requests.may_request(reply)
+
     async def say(self, reply: Reply, step: Step) -> None:
         """Request the step from the model, unless the reply has a `text`, and play it. Add the
         heard part to the conversation, also after an interruption."""
@@ -222,6 +226,14 @@ class Host:
             conductor.turns.answer_ended(turn)
         return reply
 
+    def answers_by_itself(self, reply: Reply) -> Reply:
+        """A realtime model has begun to answer without being asked. `run_step` follows when the
+        answer has the floor."""
+        reply.unasked = True
+        self.conductor.speech.answers_by_itself(reply)
+        self._schedule(reply)
+        return reply
+
     async def replies_finished(self) -> None:
         """Wait until all replies have ended."""
         await self.conductor.until(lambda: all(reply.finished for reply in self._replies))
@@ -261,14 +273,14 @@ class Host:
         reply.task = self.tasks.start(self._run(reply))
 
     async def _run(self, reply: Reply) -> None:
-        conductor, floor, asks_model = self.conductor, self.conductor.floor, reply.text is None
-        if asks_model:
+        conductor, floor, from_model = self.conductor, self.conductor.floor, reply.text is None
+        if from_model:
             conductor.speech.reply_started(reply)  # the request is sent when it has the floor
         while not reply.over:
             await conductor.until(lambda: reply.over or floor.step is None)
-            if asks_model and not reply.over:
+            if from_model and not (reply.unasked or reply.over):
                 await asyncio.sleep(0)  # a deferred turn comes first
-                await conductor.requests.may_request(reply)
+                await self.may_request(reply)
                 if conductor.keeping is not None:
                     await conductor.keeping.before_reply()
             if floor.step is None:
@@ -278,7 +290,7 @@ class Host:
             return
         reply.continues = reply.failed = False
         step = conductor.speech.floor_taken(self, reply, self.output)
-        if asks_model:
+        if from_model:
             conductor.speech.agent_state_wanted("thinking", self.publish)
         else:
             conductor.record(ReplyText(reply.id))

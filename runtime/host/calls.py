@@ -269,8 +269,10 @@ class Calls:
 
     def answer(self, calls: Sequence[str]) -> None:
         """Continue without these calls: the model is told that they are still running."""
+        tools = self.host.conductor.tools
         for id in calls:
-            if (call := self.open.get(id)) is not None and self.host.conductor.tools.may_answer(id):
+            call = self.open.get(id)
+            if call is not None and not call.ended and tools.may_answer(id):
                 call.deliver = True
                 self._no_longer_awaited(call)
 

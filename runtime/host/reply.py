@@ -41,6 +41,7 @@ class Reply:
         instructions: The model's instructions, if the conversation requested the reply.
         of: The host's own data about it.
         calls: The ids of its tool calls whose results are not in the conversation yet.
+        unasked: A realtime model has begun its next step without being asked.
         continues: Its last step has made calls whose results must be delivered.
         failed: An error has ended its last step.
         interrupted_by: The source of the interruption.
@@ -52,6 +53,7 @@ class Reply:
     text: str | None = None
     instructions: str | None = None
     of: Any = attrs.field(default=None, repr=False)
+    unasked: bool = False
     calls: set[str] = attrs.field(factory=set)
     continues: bool = False
     interrupted: bool = False

@@ -102,6 +102,10 @@ class PipecatAgent(Asking):
     def endpointing(self) -> bool:
         return self.hearing.endpointing
 
+    @property
+    def answer_pending(self) -> bool:
+        return self.endpointing or (self.own_turns is not None and self.own_turns.pending)
+
     def take_turn(self, turn: UserTurn) -> None:
         assert isinstance(turn, Turn)
         if not turn.restored:
@@ -163,6 +167,7 @@ class PipecatAgent(Asking):
         """An interruption is on its way through the pipeline, perhaps one that the flow did not
         choose."""
         self._interrupt_reply(self.waiting)
+        self._interrupt_reply(self.own_turns.coming if self.own_turns is not None else None)
         self._interrupt_reply(self.step.speech if self.step is not None else None)
 
     def _interrupt_reply(self, reply: Speech | None) -> None:

@@ -12,12 +12,14 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 
 from turnfsm.fsm.sound import Sound
 from turnfsm.runtime.conversation.floor import Step
+from turnfsm.runtime.conversation.wording import UNLESS_DELIVERED
 from turnfsm.runtime.host.agent import Host
 from turnfsm.runtime.host.reply import Reply
 
 from .calls import PipecatCalls
 from .functions import Functions
 from .hearing import Hearing
+from .own_turns import OwnTurns
 from .requests import Names, request, text_of
 from .speculation import Speculation
 
@@ -61,6 +63,7 @@ class Asking(Host):
     Attributes:
         waiting: The reply that has released the floor for a filler, while its model responds.
         spoken: The messages of committed turns. A model that hears the user gets their audio.
+        own_turns: The turns that the model detects itself, if it does.
     """
 
     push: Push
@@ -88,6 +91,7 @@ class Asking(Host):
         )
         self.functions = Functions(self.calls)
         self.waiting: Reply | None = None
+        self.own_turns: OwnTurns | None = None
         self.speculation = Speculation(lambda frame: self.push(frame))
         self.spoken: set[str] = set()
         self._noted: set[str] = set()  # messages that are in the journal
@@ -110,8 +114,9 @@ class Asking(Host):
 
     @property
     def requested(self) -> Reply | None:
-        """The reply that is requested from the model."""
-        speech = self.waiting or (self.step.speech if self.step is not None else None)
+        """The reply that the model generates, or is asked for."""
+        coming = self.own_turns.coming if self.own_turns is not None else None
+        speech = coming or self.waiting or (self.step.speech if self.step is not None else None)
         return speech if isinstance(speech, Reply) else None
 
     # -- requests of Pipecat
@@ -141,6 +146,20 @@ class Asking(Host):
         if turn is None:
             self.conductor.reply_requested()
 
+    def user_heard(self, context: LLMContext) -> None:
+        """The message of a turn that the model has heard, and answers by itself, is in the
+        context."""
+        self._latest = self.names.latest(context)
+        if self._latest is not None:
+            self.spoken.add(self._latest)
+        self.note_messages()
+
+    async def may_request(self, reply: Reply) -> None:
+        """As `Host.may_request`. A model that answers by itself answers the user first."""
+        if (turns := self.own_turns) is not None:
+            await self.conductor.until(lambda: reply.over or not turns.busy)
+        await super().may_request(reply)
+
     async def _discard_unasked(self, reply: Reply) -> None:
         await self.conductor.until(lambda: reply.over or self.conductor.floor.holds(reply))
         if reply.over:
@@ -156,7 +175,11 @@ class Asking(Host):
     # -- a step has the floor
 
     async def run_step(self, reply: Reply, step: Step) -> None:
-        """Push the request to the model, or the text to the TTS."""
+        """Push the request to the model, or the text to the TTS, or let an answer pass that the
+        model gives by itself."""
+        if self.own_turns is not None and self.own_turns.takes_floor(reply):
+            await self.own_turns.release()
+            return
         if reply.text is not None:
             await self._say(reply, step)
             return
@@ -253,4 +276,6 @@ class Asking(Host):
             super().continue_reply(reply)
 
     def reply(self, instructions: str | None = None) -> Reply:
+        if self.own_turns is not None and instructions is not None:
+            instructions = f"{instructions} {UNLESS_DELIVERED}"  # the model may have answered
         return self.ask(self.new_reply(instructions=instructions, of=self.context))

@@ -30,10 +30,10 @@ from .agent import Reports
 from .calls import Handler
 from .pauses import pauses_of
 from .pipeline import gated
-from .refusals import refuse_verdicts_of_the_model
+from .refusals import refuse_own_strategies, refuse_verdicts_of_the_model
 from .session import PipecatSession
 from .sources import check_flow
-from .strategies import FlowMutes, governed
+from .strategies import FlowMutes, governed, service_strategies
 
 if TYPE_CHECKING:
     from turnfsm.runtime.observe.telemetry import Telemetry
@@ -175,14 +175,23 @@ class TurnGovernor:
         self._recommends = params.user_turn_strategies is None
         hearing = self._session.hearing
         hearing.pauses = pauses_of(self._flow, params.vad_analyzer)
+        params = replace(
+            params,
+            vad_analyzer=hearing.pauses or params.vad_analyzer,
+            user_mute_strategies=[*params.user_mute_strategies, FlowMutes(hearing)],
+        )
+        agent, check = self._session.agent, self._parts.check
+        if agent.own_turns is not None:
+            refuse_own_strategies(params)
+            return replace(
+                params, user_turn_strategies=service_strategies(agent, agent.own_turns, check)
+            )
         own = params.user_turn_strategies or UserTurnStrategies()
         patience = params.user_turn_stop_timeout
         return replace(
             params,
-            vad_analyzer=hearing.pauses or params.vad_analyzer,
-            user_turn_strategies=governed(own, self._session.agent, patience, self._parts.check),
+            user_turn_strategies=governed(own, agent, patience, check),
             user_turn_stop_timeout=NEVER_ASKS,
-            user_mute_strategies=[*params.user_mute_strategies, FlowMutes(hearing)],
         )
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:

@@ -20,8 +20,16 @@ from turnfsm.runtime.conversation.ports import Setup
 
 from .gates import AskGate, HeardGate, ModelGate, RequestGate, TailGate
 from .realtime import RealtimeModelGate, RealtimeRequestGate
-from .refusals import check_part, check_realtime, hears_user, within
+from .refusals import (
+    check_own_turns,
+    check_part,
+    check_realtime,
+    check_stt,
+    hears_user,
+    within,
+)
 from .session import PipecatSession
+from .unasked import UnaskedAskGate, UnaskedModelGate, UnaskedRequestGate
 from .words import WordGate
 
 __all__ = ["gated"]
@@ -33,17 +41,21 @@ def gated(
     """The processors, with the gates before and after them. It raises what
     `TurnGovernor.processors` does; `adopts` is that of `check_part`."""
     _check_list(processors)
+    flow, owned = session.turn.flow, session.agent.own_turns is not None
     for processor in processors:
-        check_part(processor, adopts=adopts)
+        check_part(processor, adopts=adopts and not owned)
     speaks = bool(_places(processors, TTSService))
     out = [one for processor in processors for one in _gated(session, processor, speaks)]
     _check_order(out)
     session.parts.check()
-    if any(isinstance(processor, RealtimeModelGate) for processor in out):
+    if owned:
+        session.agent.setup = Setup(has_stt=False, keeps_context=True, transcribes=True)
+        check_realtime(flow, speaks=speaks)
+    elif any(isinstance(processor, RealtimeModelGate) for processor in out):
         session.agent.setup = Setup(commits_audio=True, keeps_context=True)
         session.hearing.speculates = False
-        before = processors[: _places(processors, LLMUserAggregator)[0]]
-        check_realtime(session.turn.flow, before, speaks=speaks)
+        check_stt(processors[: _places(processors, LLMUserAggregator)[0]])
+        check_realtime(flow, speaks=speaks)
     return out
 
 
@@ -54,11 +66,16 @@ def _gated(
     match processor:
         case LLMUserAggregator():
             agent.context = processor.context
-            return processor, AskGate(session)
+            owned = agent.own_turns is not None
+            return processor, UnaskedAskGate(session) if owned else AskGate(session)
         case LLMService() | LLMSwitcher():
             parts.add("model")
             for llm in processor.llms if isinstance(processor, LLMSwitcher) else [processor]:
                 agent.functions.check_model(llm)
+            if (turns := agent.own_turns) is not None:
+                check_own_turns(session.turn.flow, processor)
+                own = UnaskedModelGate(agent, turns, speaks)
+                return UnaskedRequestGate(agent, turns, own), processor, own
             if hears_user(processor):
                 behind = RealtimeModelGate(agent, speaks)
                 return RealtimeRequestGate(agent, behind), processor, behind

@@ -3,7 +3,7 @@ the reply to it has the floor."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from weakref import WeakSet
 
@@ -14,7 +14,7 @@ from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent
 from .gates import ModelGate, RequestGate
-from .requests import call_status, is_news
+from .requests import Message, call_status, is_news
 
 __all__ = ["RealtimeModelGate", "RealtimeRequestGate"]
 
@@ -167,7 +167,7 @@ class RealtimeRequestGate(RequestGate):
             return
         given = {self._agent.names.of(message): message for message in frame.context.messages}
         new = given.keys() - self._known
-        spoken = self._agent.spoken & new if self._audio.ready else set()
+        spoken = self._spoken & new
         tools = self._agent.conductor.tools
         texts = {name: given[name] for name in given if name in new and name not in spoken}
         texts = {
@@ -176,7 +176,19 @@ class RealtimeRequestGate(RequestGate):
             if is_news(text, tools) and text["content"] != sent
         }
         runs = {name for name in new - texts.keys() if call_status(given[name])[0] == "started"}
-        await self.push_frame(News([*texts.values()], names=new - runs, spoken=bool(spoken)))
+        news = [*texts.values(), *self._besides(reply)]
+        await self.push_frame(
+            News(news, names=new - runs, spoken=self._audio.ready and bool(spoken))
+        )
+
+    def _besides(self, reply: Reply) -> Sequence[Message]:
+        """What the request of a reply says besides the conversation."""
+        return ()
+
+    @property
+    def _spoken(self) -> set[str]:
+        """The messages that the service hears."""
+        return self._agent.spoken if self._audio.ready else set()
 
     def _read(self, frame: f.LLMContextFrame) -> None:
         self._known = {self._agent.names.of(message) for message in frame.context.messages}

@@ -3,7 +3,7 @@ without asking the flow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipecat.pipeline.llm_switcher import LLMSwitcher
@@ -18,16 +18,22 @@ from pipecat.services.llm_service import LLMService
 from pipecat.transports.base_input import BaseInputTransport
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.turns.user_turn_processor import UserTurnProcessor
-from pipecat.turns.user_turn_strategies import FilterIncompleteUserTurnStrategies
+from pipecat.turns.user_turn_strategies import (
+    ExternalUserTurnStrategies,
+    FilterIncompleteUserTurnStrategies,
+)
 
 from turnfsm.fsm import Flow, HostError
 
 from .sources import fixed_texts
 
 __all__ = [
+    "check_own_turns",
     "check_part",
     "check_realtime",
+    "check_stt",
     "hears_user",
+    "refuse_own_strategies",
     "refuse_verdicts_of_the_model",
     "within",
 ]
@@ -40,6 +46,16 @@ def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
             "FilterIncompleteUserTurnStrategies lets the model decide whether the user's turn is "
             "complete, after it was asked; a flow commits the turn before. Use a stop strategy "
             "that decides first, such as TurnAnalyzerUserTurnStopStrategy"
+        )
+
+
+def refuse_own_strategies(params: LLMUserAggregatorParams) -> None:
+    """The flow leaves the turns to a realtime service, so nothing else may find them."""
+    own = params.user_turn_strategies
+    if own is not None and not isinstance(own, ExternalUserTurnStrategies):
+        raise HostError(
+            f"the flow leaves the turns of the user to a realtime service, and {type(own).__name__}"
+            " would find them as well; leave user_turn_strategies out"
         )
 
 
@@ -104,37 +120,60 @@ def hears_user(llm: LLMService[Any] | LLMSwitcher[Any]) -> bool:
     for one in llm.llms if isinstance(llm, LLMSwitcher) else [llm]:
         metadata = one.service_metadata_frame()
         if metadata.is_realtime_service or metadata.user_turn_strategies is not None:
-            _refuse_own_turns(one, inside=one is not llm)
+            off = _turn_detection_off(one)
+            if metadata.user_turn_strategies is not None:
+                raise HostError(
+                    f"{one.name} detects the turns of the user, and answers them without asking "
+                    "the flow. Turn that off, and give the user aggregator a VAD: "
+                    f"settings={type(one).__name__}.Settings(session_properties="
+                    f"SessionProperties({off})). Or use a flow that leaves the turns to the "
+                    "service, such as 'speech_to_speech'"
+                )
+            _refuse_switching(one, inside=one is not llm)
             return True
     return False
 
 
-def _turn_detection_off() -> Mapping[type[LLMService[Any]], str]:
-    """The services that a governor takes, and how their turn detection is turned off."""
+def check_own_turns(flow: Flow, llm: LLMService[Any] | LLMSwitcher[Any]) -> None:
+    """Check the model for a flow that leaves the turns to it.
+
+    Raises:
+        HostError: It does not detect them, or cannot be governed.
+    """
+    for one in llm.llms if isinstance(llm, LLMSwitcher) else [llm]:
+        metadata = one.service_metadata_frame()
+        if metadata.user_turn_strategies is None:
+            raise HostError(
+                f"flow {flow.name!r} leaves the turns of the user to a realtime service, and "
+                f"{one.name} does not detect them; turn its turn detection on, or use a flow that "
+                "decides about turns, such as 'turn'"
+            )
+        _turn_detection_off(one)
+        _refuse_switching(one, inside=one is not llm)
+
+
+def _turn_detection_off(llm: LLMService[Any]) -> str:
+    """How the turn detection of a realtime service is turned off.
+
+    Raises:
+        HostError: A governor does not take this service.
+    """
     # imported late: it takes time, and few pipelines have one
     from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
     from pipecat.services.xai.realtime.llm import GrokRealtimeLLMService
 
-    in_input = "audio=AudioConfiguration(input=AudioInput(turn_detection=False))"
-    return {OpenAIRealtimeLLMService: in_input, GrokRealtimeLLMService: "turn_detection=None"}
+    if isinstance(llm, OpenAIRealtimeLLMService):
+        return "audio=AudioConfiguration(input=AudioInput(turn_detection=False))"
+    if isinstance(llm, GrokRealtimeLLMService):
+        return "turn_detection=None"
+    raise HostError(
+        f"{llm.name} hears the user itself and answers without asking the flow; of such "
+        "services a governor takes OpenAIRealtimeLLMService, AzureRealtimeLLMService and "
+        "GrokRealtimeLLMService. Or use an LLM service with text, an STT and a TTS"
+    )
 
 
-def _refuse_own_turns(llm: LLMService[Any], *, inside: bool) -> None:
-    services = _turn_detection_off()
-    off = next((off for kind, off in services.items() if isinstance(llm, kind)), None)
-    if off is None:
-        raise HostError(
-            f"{llm.name} hears the user itself and answers without asking the flow; of such "
-            "services a governor takes OpenAIRealtimeLLMService, AzureRealtimeLLMService and "
-            "GrokRealtimeLLMService, with their turn detection off. Or use an LLM service with "
-            "text, an STT and a TTS"
-        )
-    if llm.service_metadata_frame().user_turn_strategies is not None:
-        raise HostError(
-            f"{llm.name} detects the turns of the user, and answers them without asking the flow; "
-            f"turn that off: settings={type(llm).__name__}.Settings(session_properties="
-            f"SessionProperties({off})), and give the user aggregator a VAD"
-        )
+def _refuse_switching(llm: LLMService[Any], *, inside: bool) -> None:
     if inside:
         raise HostError(
             f"{llm.name} is in an LLMSwitcher, and the conversation that it keeps would not follow "
@@ -142,12 +181,11 @@ def _refuse_own_turns(llm: LLMService[Any], *, inside: bool) -> None:
         )
 
 
-def check_realtime(flow: Flow, before: Sequence[FrameProcessor], *, speaks: bool) -> None:
-    """Check a pipeline whose model hears the user.
+def check_stt(before: Sequence[FrameProcessor]) -> None:
+    """Check that something transcribes the turns that the flow decides about.
 
     Args:
         before: The processors before the user aggregator.
-        speaks: There is a TTS.
     """
     if all(isinstance(processor, BaseInputTransport) for processor in before):
         raise HostError(
@@ -155,6 +193,14 @@ def check_realtime(flow: Flow, before: Sequence[FrameProcessor], *, speaks: bool
             "only after it was asked to answer, and without one the flow cannot tell a cough from "
             "an interruption. Write an STT service behind transport.input()"
         )
+
+
+def check_realtime(flow: Flow, *, speaks: bool) -> None:
+    """Check the flow of a pipeline whose model hears the user.
+
+    Args:
+        speaks: There is a TTS.
+    """
     if "yield_floor" in flow.actions:
         raise HostError(
             f"flow {flow.name!r} has fillers for a slow model, and a realtime service speaks as "

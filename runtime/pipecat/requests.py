@@ -19,6 +19,7 @@ from turnfsm.runtime.host.request import request as projected
 
 __all__ = [
     "RUNS",
+    "Message",
     "Names",
     "call_message",
     "call_status",

@@ -26,6 +26,7 @@ from .backchannels import PipecatBackchannels
 from .functions import parameters_of
 from .hearing import Hearing
 from .output import Tap
+from .own_turns import OwnTurns
 from .sources import Parts
 from .stored_messages import StoredMessages, restore_messages, turn_of
 
@@ -71,6 +72,8 @@ class PipecatSession(PipecatBackchannels):
         self.agent = PipecatAgent(Settings(self._timers), self.tap, on_report)
         self.conductor = self.agent.conductor = Conductor(self.agent, self.ledger, self.keeping)
         self.hearing = self.agent.hearing = Hearing(self.conductor)
+        if flow.turn_detection is not None:
+            self.agent.own_turns = OwnTurns(self.agent)
         host = CustomHost(flow, self.conductor.host, self, actions, lambda: None)
         self.left_over = host.left_to_agent
         self.turn = SessionTurn(

@@ -149,7 +149,7 @@ def check_flow(
             "post it with governor.turn.post(...) and name it in posts=[...], or take it out"
             + (KEY_OF_AUDIO if "'audio_stopped'" in unknown else "")
         )
-    if flow.turn_detection is not None:
+    if flow.turn_detection not in (None, "realtime_llm"):
         raise HostError(
             f"flow {flow.name!r} needs turn_detection={flow.turn_detection!r}, which turnfsm does "
             "not offer on Pipecat; use a flow without it, such as 'turn'"
@@ -182,11 +182,18 @@ def fixed_texts(flow: Flow) -> list[str]:
 
 def not_promised(flow: Flow) -> Iterator[str]:
     """What a realtime service needs for this flow, and what cannot be promised then."""
-    yield "its turn detection must be off, and the pipeline needs a VAD and an STT"
+    if flow.turn_detection is None:
+        yield "its turn detection must be off, and the pipeline needs a VAD and an STT"
+    else:
+        yield "its turn detection must be on"
+        yield "it stops when it hears a noise, too, and may answer it; nothing is paused"
+        yield "it may mention a result before the flow requests that"
+        if flow.tools.confirm:
+            yield "'confirm' needs its transcripts, and delays its answer until they come"
     if "yield_floor" in flow.actions:
         yield "refused: such a service cannot wait for a filler ('fillers' in thinking)"
     if texts := fixed_texts(flow):
         yield f"it does not speak fixed texts ({', '.join(texts)}): the pipeline needs a TTS, too"
-    if "preemptive_generation" in flow.triggers:
+    if flow.turn_detection is None and "preemptive_generation" in flow.triggers:
         yield "no reply is requested before the turn is committed (preemptive_generation)"
     yield "of an interrupted answer it may believe that more was heard than the user has heard"

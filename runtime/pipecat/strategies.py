@@ -12,7 +12,11 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessorSet
 from pipecat.turns.types import ProcessFrameResult, UserTurnSpeculation
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.turns.user_start import BaseUserTurnStartStrategy, UserTurnStartedParams
-from pipecat.turns.user_stop import BaseUserTurnStopStrategy, UserTurnStoppedParams
+from pipecat.turns.user_stop import (
+    BaseUserTurnStopStrategy,
+    ExternalUserTurnStopStrategy,
+    UserTurnStoppedParams,
+)
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.base_object import BaseObject
 
@@ -21,8 +25,9 @@ from turnfsm.runtime.host.turns import Turn
 
 from .agent import PipecatAgent
 from .hearing import Hearing
+from .own_turns import OwnTurns
 
-__all__ = ["FlowMutes", "governed"]
+__all__ = ["FlowMutes", "governed", "service_strategies"]
 
 
 HEARD = (
@@ -75,6 +80,39 @@ class Ears(BaseUserTurnStartStrategy):
             up = FrameDirection.UPSTREAM
             await self.push_frame(f.ErrorFrame(str(error), exception=error), up)
             await self.push_frame(f.CancelWorkerFrame(reason=str(error)), up)
+
+
+class ServiceEars(Ears):
+    """The only start strategy if the LLM service detects the turns: the flow cannot refuse them.
+
+    Args:
+        check: As in `Ears`.
+    """
+
+    def __init__(self, hearing: Hearing, turns: OwnTurns, check: Callable[[], None]) -> None:
+        super().__init__(hearing, check)
+        self._turns = turns
+
+    @property
+    def resolves_proposed_turn_start_frames(self) -> bool:
+        return True
+
+    async def process_frame(self, frame: f.Frame) -> ProcessFrameResult:
+        match frame:
+            case f.TranscriptionFrame():
+                if text := frame.text.strip():
+                    self._turns.transcribed(text)
+                return ProcessFrameResult.CONTINUE
+            case f.InterimTranscriptionFrame():
+                return ProcessFrameResult.CONTINUE
+            case f.ProposedUserStoppedSpeakingFrame():
+                self._turns.user_stopped()
+        await super().process_frame(frame)
+        if isinstance(frame, f.ProposedUserStartedSpeakingFrame):
+            self._turns.user_speaks()
+            await self.trigger_user_turn_started(enable_interruptions=False)
+            return ProcessFrameResult.STOP
+        return ProcessFrameResult.CONTINUE
 
 
 class _Around(BaseObject):
@@ -281,6 +319,16 @@ class FlowMutes(BaseUserMuteStrategy):
 
     async def process_frame(self, frame: f.Frame) -> bool:
         return bool(self._hearing.tuning.mute)
+
+
+def service_strategies(
+    agent: PipecatAgent, turns: OwnTurns, check: Callable[[], None]
+) -> UserTurnStrategies:
+    """The strategies if the LLM service detects the turns."""
+    return UserTurnStrategies(
+        start=[ServiceEars(agent.hearing, turns, check)],
+        stop=[ExternalUserTurnStopStrategy(wait_for_transcript=False)],
+    )
 
 
 def governed(

@@ -110,6 +110,7 @@ def test_check_says_what_a_flow_cannot_promise_with_a_realtime_service() -> None
     ):
         assert part in said
     assert "refused" not in "\n".join(not_promised(load_flow("turn")))
+    assert "may answer it" in "\n".join(not_promised(load_flow("speech_to_speech")))
 
 
 def test_proofs_are_recorded_if_all_hold(tmp_path: Path) -> None:

@@ -114,7 +114,9 @@ NOT_BY_A_ROW = {
     "D4": "a response that lacks a result is discarded by the adapter, too",
     "N4": "an interrupted reply cancels its calls, and while a tool runs no reply has the floor",
     "N5": "as N4",
+    "N13": "as N4",
     "T10": "its flow declares `corrects`, and the call is compared with earlier ones",
+    "T12": "as N4; the service answers by itself, and the result is on the agenda",
     "T9": "the decorator `once`, and the ledger",
 }
 """Failures that cannot come back by the YAML alone, and why."""

@@ -45,7 +45,8 @@ def conversation(entry: dict[str, Any]) -> tuple[Build, Verdict]:
         entry: The `model`, which first says its `preamble`, and `thinks` a number of seconds; the
             sounds of the `user`, and what else the application and the pipeline `do`; the `tools`;
             the checks that are to `expect`. With `realtime` the model is a realtime service, which
-            greets first.
+            greets first; with `server_vad` it detects the turns, and the flow is
+            ``speech_to_speech``.
     """
     how = {key: entry.pop(key) for key in ("preamble", "thinks") if key in entry}
     answers = partial(model, entry.pop("model"), **how)
@@ -60,7 +61,10 @@ def conversation(entry: dict[str, Any]) -> tuple[Build, Verdict]:
     if "flow" in entry:
         stage["flow"] = parse_flow(entry.pop("flow"))[0]
     stage |= {key: entry.pop(key) for key in ("limits", "times_words") if key in entry}
-    realtime = entry.pop("realtime", False)
+    server_vad = entry.pop("server_vad", False)
+    realtime = entry.pop("realtime", False) or server_vad
+    if server_vad:
+        stage |= {"server_vad": True, "flow": "speech_to_speech"}
     build = partial(_build_realtime if realtime else _build, answers, stage)
     # the server of a realtime service accepts that a call has no result yet
     accepted = () if realtime else ("requests_accepted",)
@@ -79,7 +83,7 @@ def _build_realtime(
     def greets(messages: Messages) -> Says:
         return model(messages) if messages else Says("Hello.")
 
-    vad = ScriptedVAD(stop_secs=0.2)
+    vad = None if "server_vad" in stage else ScriptedVAD(stop_secs=0.2)
     return Stage(greets, governor=governor, realtime=True, speaks=False, vad=vad, **stage)
 
 

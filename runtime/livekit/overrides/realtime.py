@@ -12,6 +12,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.agenda.entries import AnswerDue
 from turnfsm.runtime.conversation.ports import Source
+from turnfsm.runtime.conversation.wording import UNLESS_DELIVERED, arrived
 
 from .conversation import ChatContextSync, results_in
 from .generating import GeneratingActivity
@@ -28,9 +29,7 @@ DECISION = 2.0
 """Seconds to wait for the reply of a model with turn detection, after the user has spoken. Such a
 model does not signal that it will not answer."""
 
-UNLESS_DELIVERED = "If you have told them already, reply with nothing."
 LATER = "What the user has said last is answered by the next reply."
-ARRIVED = "The result of {calls} has arrived."
 
 
 class _DeliveryInstructions(str):
@@ -171,8 +170,8 @@ class RealtimeActivity(GeneratingActivity):
         if given is None:
             due = self._overtaken(speech) if speech.delivers_only else []
             answers = not later
-            calls = ", ".join(f"{result.name} ({result.call_id})" for result in due)
-            own = f"{ARRIVED.format(calls=calls)} {UNLESS_DELIVERED}" if due else None
+            calls = self._conductor.tools.entries(result.call_id for result in due)
+            own = arrived(calls) if due else None
         else:
             answers = sync.ends_with_open_utterance and not later
             own = given

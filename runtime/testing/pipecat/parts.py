@@ -106,14 +106,17 @@ class Microphone(FrameProcessor):
     Args:
         vad: The VAD of the user aggregator. It gets audio, and reports the speech.
         always: There is audio while nobody speaks, too.
+        transcribes: There is an STT.
 
     Attributes:
         utterances: What the user has said so far; a noise is empty.
     """
 
-    def __init__(self, vad: VADAnalyzer | None = None, *, always: bool = False) -> None:
+    def __init__(
+        self, vad: VADAnalyzer | None = None, *, always: bool = False, transcribes: bool = True
+    ) -> None:
         super().__init__()
-        self._vad, self._always = vad, always
+        self._vad, self._always, self._transcribes = vad, always, transcribes
         self._silence: asyncio.Task[None] | None = None
         self._sounds_now = False
         self.utterances: list[str] = []
@@ -150,6 +153,8 @@ class Microphone(FrameProcessor):
             pauses: The begin and end of each pause in it, in seconds. They need a VAD.
         """
         await self._sound(words, seconds, pauses)
+        if not self._transcribes:
+            return
         await asyncio.sleep(late)
         await self.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
 
@@ -159,8 +164,9 @@ class Microphone(FrameProcessor):
 
     async def _sound(self, words: str, seconds: float, pauses: Pauses) -> None:
         self.utterances.append(words)
-        if self._vad is not None:
-            await self._sounds(seconds, pauses, self._vad.params.stop_secs)
+        if self._vad is not None or self._always:
+            silence = SILENCE if self._vad is None else self._vad.params.stop_secs
+            await self._sounds(seconds, pauses, silence)
             return
         await self.push_frame(f.VADUserStartedSpeakingFrame(start_secs=0.2))
         await asyncio.sleep(seconds + SILENCE)

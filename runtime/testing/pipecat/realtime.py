@@ -9,7 +9,7 @@ from array import array
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from pipecat.services.llm_service import LLMService
 from pipecat.services.openai.realtime.events import (
@@ -17,6 +17,7 @@ from pipecat.services.openai.realtime.events import (
     AudioInput,
     InputAudioTranscription,
     SessionProperties,
+    TurnDetection,
 )
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -25,14 +26,25 @@ from .parts import LEVEL, WORD, Messages, Model
 
 __all__ = ["RATE_OF_SERVER", "MakeService", "RealtimeServer", "grok", "openai"]
 
-MakeService = Callable[[str, bool], LLMService[Any]]
-"""Makes a service that connects to a URL, and whose server may give transcripts."""
+
+class MakeService(Protocol):
+    """Makes a service that connects to a URL."""
+
+    def __call__(self, url: str, transcribes: bool, server_vad: bool) -> LLMService[Any]:
+        """Make it.
+
+        Args:
+            transcribes: The server may give transcripts.
+            server_vad: The server detects the turns, and answers by itself.
+        """
+
 
 RATE_OF_SERVER = 24_000
 SAMPLED = RATE_OF_SERVER // 100  # the user's audio is looked at every 10 ms
 LEAST = 0.1  # seconds of audio that can be committed
 CANCELS = 0.05  # seconds until a response that was cancelled stops
 TRANSCRIBES = 0.6  # seconds from a commit to the transcript
+VAD = 0.5  # seconds of silence that end a turn
 
 _USAGE: dict[str, Any] = {
     **{"total_tokens": 0, "input_tokens": 0, "output_tokens": 0},
@@ -40,21 +52,23 @@ _USAGE: dict[str, Any] = {
 }
 
 
-def openai(url: str, transcribes: bool) -> OpenAIRealtimeLLMService:
-    """The service for OpenAI Realtime, with its turn detection off."""
+def openai(url: str, transcribes: bool, server_vad: bool) -> OpenAIRealtimeLLMService:
+    """The service for OpenAI Realtime."""
     transcription = InputAudioTranscription() if transcribes else None
-    hears = AudioInput(turn_detection=False, transcription=transcription)
+    detection = TurnDetection() if server_vad else False
+    hears = AudioInput(turn_detection=detection, transcription=transcription)
     properties = SessionProperties(audio=AudioConfiguration(input=hears))
     settings = OpenAIRealtimeLLMService.Settings(session_properties=properties)
     return OpenAIRealtimeLLMService(api_key="none", base_url=url, settings=settings)
 
 
-def grok(url: str, transcribes: bool) -> LLMService[Any]:
-    """The service for xAI's Grok, with its turn detection off."""
+def grok(url: str, transcribes: bool, server_vad: bool) -> LLMService[Any]:
+    """The service for xAI's Grok."""
     from pipecat.services.xai.realtime import events
     from pipecat.services.xai.realtime.llm import GrokRealtimeLLMService
 
-    properties = events.SessionProperties(turn_detection=None)
+    detection = events.TurnDetection() if server_vad else None
+    properties = events.SessionProperties(turn_detection=detection)
     settings = GrokRealtimeLLMService.Settings(session_properties=properties)
     return GrokRealtimeLLMService(api_key="none", base_url=url, settings=settings)
 
@@ -75,6 +89,8 @@ class RealtimeServer:
         conversation: What it keeps, as messages. An interrupted answer ends where it was truncated.
         events: The types of the events that it got, except audio.
         transcribes: It gives transcripts of what it hears.
+        server_vad: It detects the turns, and answers without being asked.
+        answers: It does answer.
     """
 
     _server: Server
@@ -92,11 +108,13 @@ class RealtimeServer:
         self._words, self._utterances, self._make = words, utterances, make
         self.conversation: Messages = []
         self.events: list[str] = []
-        self.transcribes = False
+        self.transcribes = self.server_vad = False
+        self.answers = True
         self._answers: dict[str, dict[str, Any]] = {}
         self._audio = bytearray()
         self._count = 0
         self._response: asyncio.Task[None] | None = None
+        self._silence: float | None = None  # seconds since the user has stopped
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> RealtimeServer:
@@ -112,7 +130,7 @@ class RealtimeServer:
     def service(self) -> LLMService[Any]:
         """A service that connects to it."""
         port = next(iter(self._server.sockets)).getsockname()[1]
-        return self._make(f"ws://127.0.0.1:{port}", self.transcribes)
+        return self._make(f"ws://127.0.0.1:{port}", self.transcribes, self.server_vad)
 
     async def _serve(self, socket: ServerConnection) -> None:
         self._socket = socket
@@ -130,7 +148,7 @@ class RealtimeServer:
             case "session.update":
                 await self._send("session.updated", session={})
             case "input_audio_buffer.append":
-                self._audio += b64decode(event["audio"])
+                await self._hear(b64decode(event["audio"]))
             case "input_audio_buffer.clear":
                 self._audio.clear()
             case "input_audio_buffer.commit":
@@ -164,6 +182,27 @@ class RealtimeServer:
         await self._send("error", error=error)
 
     # -- what it hears
+
+    async def _hear(self, audio: bytes) -> None:
+        self._audio += audio
+        if not self.server_vad:
+            return
+        if max(array("h", audio)) > LEVEL / 2:
+            if self._silence is None:
+                place = {"audio_start_ms": 0, "item_id": "next"}
+                await self._send("input_audio_buffer.speech_started", **place)
+                if self._response is not None:
+                    self._response.cancel()
+            self._silence = 0.0
+        elif self._silence is not None:
+            self._silence += len(audio) / 2 / RATE_OF_SERVER
+            if self._silence >= VAD:
+                self._silence = None
+                place = {"audio_end_ms": 0, "item_id": "next"}
+                await self._send("input_audio_buffer.speech_stopped", **place)
+                await self._commit()
+                if self.answers:
+                    self._response = self._start(self._respond())
 
     async def _commit(self) -> None:
         if len(self._audio) < LEAST * RATE_OF_SERVER * 2:

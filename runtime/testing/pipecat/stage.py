@@ -106,7 +106,9 @@ class Stage:
         around: Puts more processors around those of the pipeline.
         other_params: The transport is built without the governor's parameters.
         realtime: The model is that of a `RealtimeServer`, behind Pipecat's service for OpenAI
-            Realtime, or the service that this makes, with its turn detection off. It needs a VAD.
+            Realtime, or the service that this makes. It needs a VAD.
+        server_vad: Instead, its server detects the turns, and gives the transcripts: there is no
+            STT.
         speaks: There is a TTS.
         options: The arguments of the governor.
     """
@@ -131,6 +133,7 @@ class Stage:
         around: Callable[[list[FrameProcessor]], list[FrameProcessor]] = list,
         other_params: bool = False,
         realtime: bool | MakeService = False,
+        server_vad: bool = False,
         speaks: bool = True,
         **options: Any,
     ) -> None:
@@ -147,7 +150,8 @@ class Stage:
         self.began = 0.0
         self._strategies, self._user, self._vad = strategies, user, vad
         self._filter, self._other_params, self._around = filter, other_params, around
-        self.microphone = Microphone(vad, always=bool(realtime))
+        self._server_vad = server_vad
+        self.microphone = Microphone(vad, always=bool(realtime), transcribes=not server_vad)
         self.model: LLMService[Any] = ScriptedModel(model, self._ask, **(llm or {}))
         self._rate = RATE_OF_SERVER if realtime else RATE
         self.tts = Voice(
@@ -158,6 +162,7 @@ class Stage:
             uttered = self.microphone.utterances
             make = openai if realtime is True else realtime
             self.server = RealtimeServer(model, self._ask, self.words, uttered, make)
+            self.server.transcribes = self.server.server_vad = server_vad
         self._speaks = speaks
         with VirtualClock().patched():  # real time until the conversation begins does not count
             self.governor = governor(on_report=self.reports.append, **options) if governor else None
@@ -266,8 +271,9 @@ class Stage:
             audio_out_sample_rate=self._rate,
             audio_out_filter=self._filter,
         )
+        strategies = None if self._server_vad else self._strategies()
         user = LLMUserAggregatorParams(
-            user_turn_strategies=self._strategies(), vad_analyzer=self._vad, **self._user()
+            user_turn_strategies=strategies, vad_analyzer=self._vad, **self._user()
         )
         self.context = LLMContext()
         if governor is not None:
