@@ -3,17 +3,14 @@ alarm."""
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
 import re
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-import attrs
 import jsonschema
 import pytest
 from command import run
@@ -23,82 +20,15 @@ from opentelemetry.sdk import trace as sdk
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from recordings import FAILING, audited, outages, recorded
 from sarif import SARIF
 
 from turnfsm import JournalError, load_flow, write_journal
-from turnfsm.audit import Audit, audit_file, audit_recording, kinds_of, parse_recording
+from turnfsm.audit import audit_file, audit_recording, kinds_of, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.testing import ScriptedLLM, ScriptedSTT, ScriptedTTS, ScriptedUser, Stage
-
-NOT_SEEN = {
-    "S4c": "which run an event belongs to is no public event",
-    "S5-wait": "the same events as S2.8, which goes right",
-    "R4": "how a run ends is no public event",
-}
-"""Failures that the public events do not show."""
-
-
-@cache  # several tests look at the same conversation
-def recorded(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -> str:
-    """What `EventRecorder` writes of a scenario, on a stock session or on ours."""
-    events = io.StringIO()
-
-    class Recorded(session):  # type: ignore[misc, valid-type]
-        def __init__(self, **options: Any) -> None:
-            super().__init__(**options)
-            EventRecorder(self, events)
-
-    Recorded.__signature__ = inspect.signature(session)  # type: ignore[attr-defined]
-    played.play(Recorded)
-    return events.getvalue()
-
-
-@cache
-def audited(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -> Audit:
-    text = recorded(played, session).encode()
-    return audit_recording(parse_recording(text, "events.jsonl"))
-
-
-@pytest.mark.parametrize("failing", HOST.scenarios, ids=lambda s: s.id)
-def test_a_failure_of_a_stock_session_is_named(failing: Scenario) -> None:
-    """By the letter of its class."""
-    named = {finding.failure for finding in audited(failing).findings}
-    assert (failing.failure in named) is (failing.id not in NOT_SEEN)
-
-
-LETTERS = {
-    "A": ("preemptive_generation",),
-    "B": ("false_interruption",),
-    "C": ("reply", "newer_result"),
-    "D": ("turn_committed", "step_interrupted", "speech_interrupted", "proceed", "next_reply"),
-    "E": ("speaking_limit", "run_requested", "drain_limit"),
-    "F": ("turn_committed",),
-    "G": ("reply",),
-    "H": ("the agent state of speaking is speaking",),
-}
-"""What the flow decides of each class of failures."""
-
-
-@pytest.mark.parametrize("failing", HOST.scenarios, ids=lambda s: s.id)
-def test_a_finding_names_the_line_of_the_flow_that_decides_otherwise(failing: Scenario) -> None:
-    """The line says what is decided: its trigger, its state, or the words of a refusal."""
-    for finding in audited(failing).findings:
-        decision = finding.decision
-        assert decision is not None
-        assert decision.what.startswith(LETTERS[finding.failure])
-        page = load_flow(decision.file.removesuffix(".yaml")).source.page  # type: ignore[union-attr]
-        line = page.line(decision.line)[decision.column - 1 :]
-        trigger, _, rest = decision.what.partition(" refused in ")
-        if rest.endswith(" refuses it"):  # no transition takes it: the state, or its `refuses`
-            assert line.startswith((f"{rest.partition(':')[0]}:", trigger))
-        elif finding.failure == "H":
-            assert line.startswith("agent_state: speaking")
-        elif line.startswith("{"):  # one of several transitions
-            assert all(action in line for action in decision.what.partition(" / ")[2].split(", "))
-        else:
-            assert line.startswith(f"{decision.what.split()[0].rstrip(':')}:")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/observe.md"])
@@ -129,53 +59,11 @@ def test_a_flow_of_your_own_decides_with_its_own_lines(tmp_path: Path) -> None:
     )
 
 
-def test_nine_of_ten_failures_are_named() -> None:
-    """The figure of docs/observe.md; that each is, the test above shows."""
-    assert set(NOT_SEEN) <= {s.id for s in HOST.scenarios}
-    assert 1 - len(NOT_SEEN) / len(HOST.scenarios) >= 0.9
-
-
-UNSAID = ("S2.1", "S2.6", "S2s.1", "D4")
-"""In which the result of a tool comes after an interruption, and LiveKit never says it."""
-
-
-@pytest.mark.parametrize("right", HOST.controls, ids=lambda s: s.id)
-def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None:
-    """On a stock session, where nothing goes wrong but what the scenario lets fail; and but for
-    results that LiveKit does not say after an interruption, which are no matter of the scenario."""
-    told = audited(right)
-    unsaid = [finding for finding in told.findings if finding.what.startswith("the result that")]
-    assert bool(unsaid) is (right.id in UNSAID)
-    others = tuple(finding for finding in told.findings if finding not in unsaid)
-    assert _outages(attrs.evolve(told, findings=others)) == FAILING.get(right.id, [])
-
-
-@pytest.mark.parametrize("id", UNSAID)
-def test_a_result_that_is_not_said_is_found_with_the_silence_that_it_costs(id: str) -> None:
-    """And the flow's line that requests its reply."""
-    [found] = [one for one in audited(HOST.scenario(id)).findings if "in no request" in one.what]
-    assert re.search(r"nothing is heard for \d\d\.\d s, until the session closes", found.what)
-    assert str(found.decision).endswith("next_reply: stays listening / request_next_reply")
-
-
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("right", [*HOST.controls, *HOST.scenarios], ids=lambda s: s.id)
 def test_what_goes_right_on_our_sessions_raises_no_alarm(right: Scenario) -> None:
     """Every conversation that `turnfsm compare` plays."""
-    assert _outages(audited(right, TurnSession)) == FAILING.get(right.id, [])
-
-
-FAILING = {
-    "P2": ["the TTS failed (APIConnectionError) and was given up"],
-    "P3": ["the LLM failed (APIConnectionError) and was given up"],
-}
-"""What fails in a scenario, so that the audit names it."""
-
-
-def _outages(audit: Audit) -> list[str]:
-    """The findings, which are all about outages."""
-    assert not any(finding.failure or finding.property for finding in audit.findings)
-    return [finding.what for finding in audit.findings]
+    assert outages(audited(right, TurnSession)) == FAILING.get(right.id, [])
 
 
 def event(t: float, name: str, /, **fields: object) -> str:
