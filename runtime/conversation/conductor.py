@@ -80,7 +80,8 @@ class Conductor(Core):
         )
         self.host = host = TurnHost(self)
         self.objections = Objections(self, host)
-        self.user = UserReports(self, host, self.objections)
+        self.outages = Outages(self, lambda: self.utterance.due)
+        self.user = UserReports(self, host, self.objections, self.outages)
         self.utterance = host.utterance = self.user.utterance
         host.confirming = Confirming(self)
         host.classifiers = Classifiers(
@@ -90,7 +91,6 @@ class Conductor(Core):
         self.commits = TurnReports(self, host)
         self.speech = SpeechReports(self, host, self.user, self.objections, self.agent_state)
         self.requests = RequestReports(self, host)
-        self.outages = Outages(self, lambda: self.utterance.due)
         self._started = False
 
     def govern(self, turn: TurnRuntime, unproved: Sequence[str] = ()) -> None:

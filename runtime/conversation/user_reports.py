@@ -11,6 +11,7 @@ from turnfsm.runtime.event import Event
 from .core import Core
 from .host import TurnHost
 from .objections import Objections
+from .outages import Outages
 from .utterance import Utterance
 from .vocabulary import actions_used
 
@@ -25,8 +26,11 @@ class UserReports:
         transcript: The last speech, as transcribed by a realtime model.
     """
 
-    def __init__(self, core: Core, host: TurnHost, objections: Objections) -> None:
-        self._core, self._host, self._objections = core, host, objections
+    def __init__(
+        self, core: Core, host: TurnHost, objections: Objections, outages: Outages
+    ) -> None:
+        self._core, self._host = core, host
+        self._objections, self._outages = objections, outages
         self._last_barge_in: Verdict | None = None
         self.transcript = ""
         self.utterance = Utterance(self)
@@ -115,6 +119,7 @@ class UserReports:
         self._host.utterance_over()
         self._core.expecting.cleared()
         self._core.log.add(TurnDecided())
+        self._outages.post("turn_cleared")
         self.utterance.post("cleared")
 
     def endpointing_finished(self, *, cancelled: bool) -> None:

@@ -413,6 +413,14 @@ MENDED = {
         switches=frozenset({"confirm", "overlap"}),
         keys=Keys(confirm=frozenset({1}), overlap=True),
     ),
+    "the user takes back with the button what has no transcript yet": Script(
+        "",
+        (Sound(0.5, 0.9, 1, stt_delay=1.5),),
+        moves=(Move(0.3, "press"), Move(1.8, "cancel")),
+        switches=frozenset({"button", "manual", "not_heard", "slow_words"}),
+        keys=Keys(button="push_to_talk", not_heard=True),
+        detection="manual",
+    ),
     "a backchannel while a reply with a call is ready": Script(
         "",
         (attrs.evolve(ASKED, ttft=0.6), Sound(1.7, 0.3, 2, phrase="uh huh")),
