@@ -11,6 +11,7 @@ from livekit.agents import Agent
 from scripted_tool import tool
 
 from turnfsm.livekit import TurnSession
+from turnfsm.runtime.proof import Proof
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -25,7 +26,7 @@ FLOW = """
 flow: desk
 extends: overlap
 fillers: {after: 1.5, say: "One moment, please."}
-tools: {by_name: {look: POLICY}}
+tools: {by_name: {look: POLICY}, MORE}
 """
 RESULT = "Ten or half past two."
 
@@ -37,16 +38,18 @@ def play(
     policy: str = "cancel",
     preamble: str = "Let me look.",
     seconds: float = 6.0,
+    more: str = "once: []",
+    proof: Proof = "require",
     **options: Any,
 ) -> Outcome:
     """The user asks for a slot at 1 s; the tool begins at about 2.3 s."""
     flow = tmp_path / "desk.yaml"
-    flow.write_text(FLOW.replace("POLICY", policy))
+    flow.write_text(FLOW.replace("POLICY", policy).replace("MORE", more))
     model = ScriptedLLM(
         {"slot": Reply(preamble, calls=Call("look"))}, {"look": RESULT}, otherwise="I see."
     )
     stage = Stage(
-        partial(TurnSession, flow=flow),
+        partial(TurnSession, flow=flow, proof=proof),
         user=user,
         llm=model,
         vad=ScriptedVAD(min_silence=0.55),
@@ -54,6 +57,16 @@ def play(
         **options,
     )
     return stage.run(16.0)
+
+
+def test_a_backchannel_after_the_yes_cancels_no_tool(tmp_path: Path) -> None:
+    """The question whether the tool may run has its answer."""
+    user = asks().says("yes", at=3.5).says("mhm", at=4.8)
+    confirm = 'confirm: {look: {say: "Shall I look?"}}'
+    outcome = play(tmp_path, user, preamble="", more=confirm, proof="off")
+    assert [run.status for run in outcome.tools] == ["done"], outcome.timeline()
+    assert "user: yes" in outcome.context
+    assert "user: mhm" not in outcome.context
 
 
 def asks() -> ScriptedUser:
