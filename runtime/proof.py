@@ -174,8 +174,8 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
         return ("it was not checked: proof='off'",)
     from turnfsm.fsm.check.check import check_flow
 
-    logger.info(
-        "flow %r is proved now, once for this version of it; the session waits meanwhile, for some "
+    logger.warning(
+        "flow %r is proved now, once for this version of it; the process waits meanwhile, for some "
         "seconds. `turnfsm check` does it in advance, such as when an image is built",
         flow.name,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from turnfsm.fsm.html import html_page, html_table
 
 from .audit import Audit
-from .kinds import cost_of, kinds_of
+from .kinds import CLASSES, cost_of, kinds_of
 
 __all__ = ["audits_as_html"]
 
@@ -46,9 +46,12 @@ def _kinds(audits: Iterable[tuple[str, Audit]]) -> Iterator[str]:
     kinds = kinds_of(audit for _, audit in audits)
     if not kinds:
         return
-    heads = ("kind", "findings", "sessions", "silence, s", "property")
+    heads = ("class", "what", "findings", "sessions", "silence, s", "property")
     rows = [
-        (one.failure or "-", one.findings, one.sessions, f"{one.silence:.1f}", one.property or "-")
+        (
+            *(one.failure or "-", CLASSES.get(one.failure, "-"), one.findings, one.sessions),
+            *(f"{one.silence:.1f}", one.property or "-"),
+        )
         for one in kinds
     ]
     yield "<h2>What was found, and the silence that callers had</h2>"

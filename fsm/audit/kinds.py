@@ -10,7 +10,20 @@ from .audit import Audit
 from .rules import AuditFinding
 from .rules.rule import LONG
 
-__all__ = ["Kind", "cost_of", "kinds_of"]
+__all__ = ["CLASSES", "Kind", "cost_of", "kinds_of"]
+
+CLASSES = {
+    "A": "a preemptive reply while a tool runs",
+    "B": "a pause where nothing was heard",
+    "C": "tool results lost, repeated or out of place",
+    "D": "an interruption while a tool runs",
+    "E": "waiting for something that does not come",
+    "F": "a turn of the user is lost",
+    "G": "the history is not what was heard",
+    "H": "the agent state is wrong",
+    "N": "noise ends what the agent does",
+}
+"""The classes of docs/failures.md; the last one is of docs/pipecat-failures.md."""
 
 
 @attrs.frozen

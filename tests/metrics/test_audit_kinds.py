@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import yaml
+
 from turnfsm.audit import Audit, AuditFinding, Gap, Kind, kinds_of
+from turnfsm.fsm.audit.kinds import CLASSES
+
+COMPARE = Path(__file__).parents[2] / "runtime" / "compare"
 
 
 def audit(*findings: tuple[float, str], silences: tuple[tuple[float, float], ...] = ()) -> Audit:
@@ -26,3 +33,13 @@ def test_a_finding_at_the_close_costs_the_silence_before_it() -> None:
     """That a result was never said is known only when the session closes."""
     [kind] = kinds_of([audit((27.0, "D"), silences=((7.7, 27.0),))])
     assert kind.silence == 19.3
+
+
+def test_the_classes_are_those_of_the_docs() -> None:
+    told = {**_classes("pipecat"), **_classes("livekit")}
+    assert {name: told[name].lower() for name in CLASSES} == CLASSES
+
+
+def _classes(host: str) -> dict[str, str]:
+    read = yaml.safe_load((COMPARE / host / "scenarios.yaml").read_text())
+    return {name: one["title"] for name, one in read["classes"].items()}
