@@ -12,9 +12,8 @@ from livekit.agents.voice.agent_session import Userdata_T
 from turnfsm.fsm import Flow
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
-from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit.stock import AgentSession
-from turnfsm.runtime.observe.following import FollowedTurn, Following
+from turnfsm.runtime.observe.following import Followed, Following
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .checks import require_turn_detection
@@ -31,7 +30,7 @@ _TO_GOVERN = {
 """The arguments that only a governed session needs."""
 
 
-class ObservedSession(AgentSession[Userdata_T]):
+class ObservedSession(Followed, AgentSession[Userdata_T]):
     """The result of `TurnSession(observe=True)`: an `AgentSession` that decides as it always does.
 
     It has the members of a `TurnSession`, and gives its tools a `TurnContext`, so that an
@@ -39,7 +38,6 @@ class ObservedSession(AgentSession[Userdata_T]):
     """
 
     backchannel_output: object = None
-    epoch = 0
 
     def __init__(
         self,
@@ -61,16 +59,6 @@ class ObservedSession(AgentSession[Userdata_T]):
         self.on("tool_execution_updated", self._tool_moves)
 
     @property
-    def turn(self) -> FollowedTurn:
-        """The runtime that follows: `state`, `facts` and `journal`."""
-        return self._following.turn
-
-    @property
-    def ledger(self) -> Ledger:
-        """The tool calls, without their arguments and results."""
-        return self._following.ledger
-
-    @property
     def user_turns(self) -> Mapping[str, int]:
         """As `TurnSession.user_turns`."""
         return self._following.user_turns
@@ -79,9 +67,6 @@ class ObservedSession(AgentSession[Userdata_T]):
     def missing_features(self) -> Mapping[str, str]:
         """None is missing, as none is needed."""
         return {}
-
-    async def restore(self) -> None:
-        """Do nothing: an observed session is not stored."""
 
     @property
     def timers(self) -> Mapping[str, float]:

@@ -22,7 +22,7 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.ledger_call import End
 from turnfsm.runtime.turn import TurnRuntime
 
-__all__ = ["FollowedTurn", "Following"]
+__all__ = ["Followed", "FollowedTurn", "Following"]
 
 _OF_TURNS = (TurnHost, Confirming, Backchannels)
 """What these carry out follows from the decisions about turns, which have notes of their own."""
@@ -147,6 +147,26 @@ class Following:
     ) -> None:
         at = str(place or "flow:0:0")
         self.turn.note("otherwise", did=did, decided=decided, at=at, **fields)
+
+
+class Followed:
+    """The members that an observed session and an observed pipeline have in common."""
+
+    epoch = 0
+    _following: Following
+
+    @property
+    def turn(self) -> FollowedTurn:
+        """The runtime that follows: `state`, `facts` and `journal`."""
+        return self._following.turn
+
+    @property
+    def ledger(self) -> Ledger:
+        """The tool calls, without their arguments and results."""
+        return self._following.ledger
+
+    async def restore(self) -> None:
+        """Do nothing: what is observed is not stored."""
 
 
 def _require_observable(flow: Flow) -> None:

@@ -17,8 +17,7 @@ from turnfsm.fsm.agenda.turns import OUTCOMES
 from turnfsm.runtime.arguments import check_limits, check_timers
 from turnfsm.runtime.conversation.vocabulary import flow_for
 from turnfsm.runtime.journal import Sink
-from turnfsm.runtime.ledger import Ledger
-from turnfsm.runtime.observe.following import FollowedTurn, Following
+from turnfsm.runtime.observe.following import Followed, Following
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .frame_recorder import FrameEvents
@@ -29,15 +28,13 @@ __all__ = ["ObservingGovernor"]
 Params = TypeVar("Params", bound=TransportParams)
 
 
-class ObservingGovernor:
+class ObservingGovernor(Followed):
     """The result of `TurnGovernor(observe=True)`: a governor that changes nothing.
 
     Args:
         flow, timers, limits, sinks, view: As for `TurnGovernor`.
         others: Its other arguments, which have no effect here.
     """
-
-    epoch = 0
 
     def __init__(
         self,
@@ -53,16 +50,6 @@ class ObservingGovernor:
         limited = check_limits(flow, limits if limits is not None else flow.limits)
         seconds = {**limited, **check_timers(flow, timers)}
         self._following = Following(flow, seconds, sinks_of(flow, sinks, view))
-
-    @property
-    def turn(self) -> FollowedTurn:
-        """The runtime that follows: `state`, `facts` and `journal`."""
-        return self._following.turn
-
-    @property
-    def ledger(self) -> Ledger:
-        """The tool calls, without their arguments and results."""
-        return self._following.ledger
 
     @property
     def user_turns(self) -> Mapping[str, int]:
@@ -96,9 +83,6 @@ class ObservingGovernor:
     def call_key(self, call: FunctionCallParams | None = None) -> str:
         """The id of the call; a new key if the call is not given."""
         return uuid4().hex if call is None else call.tool_call_id
-
-    async def restore(self) -> None:
-        """Do nothing: an observed pipeline is not stored."""
 
 
 class _Observed(Gate):

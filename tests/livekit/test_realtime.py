@@ -159,26 +159,6 @@ def test_a_result_that_comes_before_the_reply_to_newer_words_does_not_take_their
     )
 
 
-@BOTH
-def test_input_by_code_after_a_slow_tool_is_answered_at_once(detects: bool) -> None:
-    """interrupt() while a silent tool runs, then a request: no five seconds of deafness."""
-    book = tool("book", "booked", seconds=10.0)
-    stage = _stage(
-        ScriptedUser().says("reserve a table", at=1.0), book, detects=detects, auto=False
-    )
-
-    def interrupt(stage: Stage) -> None:
-        stage.session.interrupt()
-        stage.session.generate_reply(user_input="something else")
-
-    outcome = stage.at(4.0, interrupt).run(25.0)
-    answer = outcome.heard_saying("What else can I do?")
-    assert answer is not None, outcome.timeline()
-    assert answer.start < 5.5
-    assert outcome.errors == []
-    assert _calls(stage, outcome) == (["released"], [STILL_RUNNING, "booked"])
-
-
 @pytest.mark.skipif(
     not hasattr(RunContext, "_make_update_output"), reason="livekit-agents 2.0 refuses it itself"
 )
