@@ -52,6 +52,7 @@ class Host:
         agent_state: ``listening``, ``thinking`` or ``speaking``.
         closing: The session is closing or closed.
         calls: The tool calls.
+        replies: The replies that have not ended.
         tasks: Its tasks, which end when it closes.
         ids: The prefix of the replies' ids.
     """
@@ -69,7 +70,7 @@ class Host:
     def __init__(self) -> None:
         self.calls = Calls(self)
         self.tasks = Tasks()
-        self._replies: list[Reply] = []
+        self.replies: list[Reply] = []
         self._count = 0
         self._heard = ""  # the latest step that was heard
 
@@ -203,7 +204,7 @@ class Host:
         """Make a reply. The arguments are as in `Reply`."""
         self._count += 1
         reply = Reply(f"{self.ids}_{self._count}", self, text, instructions, of)
-        self._replies = [*(earlier for earlier in self._replies if not earlier.finished), reply]
+        self.replies = [*(earlier for earlier in self.replies if not earlier.finished), reply]
         return reply
 
     def ask(self, reply: Reply, turn: Hashable = None, said: str | None = None) -> Reply:
@@ -236,7 +237,7 @@ class Host:
 
     async def replies_finished(self) -> None:
         """Wait until all replies have ended."""
-        await self.conductor.until(lambda: all(reply.finished for reply in self._replies))
+        await self.conductor.until(lambda: all(reply.finished for reply in self.replies))
 
     def playout(self, *, begins: bool) -> None:
         """Playout of the step that has the floor has begun or ended."""

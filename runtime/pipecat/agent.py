@@ -48,6 +48,8 @@ class PipecatAgent(Asking):
         on_report: Called with the events for the application.
     """
 
+    output: Tap
+
     def __init__(self, settings: Settings, tap: Tap, on_report: Reports | None) -> None:
         super().__init__()
         self.settings, self.output, self._on_report = settings, tap, on_report
@@ -65,6 +67,11 @@ class PipecatAgent(Asking):
     def hang_up(self) -> None:
         """End the pipeline, after everything that was pushed before."""
         self.tasks.start(self.push(f.EndWorkerFrame()))
+
+    def close(self, reason: str = "ended") -> None:
+        """The pipeline starts to end: release held and paused audio, and answer no more turns."""
+        super().close(reason)
+        self.output.release()
 
     async def add_result(self, call: OpenCall) -> None:
         await self.calls.give(call)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from pipecat.frames import frames as f
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -64,6 +64,7 @@ class Asking(Host):
         waiting: The reply that has released the floor for a filler, while its model responds.
         spoken: The messages of committed turns. A model that hears the user gets their audio.
         own_turns: The turns that the model detects itself, if it does.
+        from_above: The frames, by id, that have come to the model. It makes all others.
     """
 
     push: Push
@@ -94,6 +95,7 @@ class Asking(Host):
         self.own_turns: OwnTurns | None = None
         self.speculation = Speculation(lambda frame: self.push(frame))
         self.spoken: set[str] = set()
+        self.from_above: WeakValueDictionary[int, f.Frame] = WeakValueDictionary()
         self._noted: set[str] = set()  # messages that are in the journal
         self._latest: str | None = None  # the user's latest message at the latest request
         self._above: WeakSet[Reply] = WeakSet()  # requested from above the processors
@@ -118,6 +120,20 @@ class Asking(Host):
         coming = self.own_turns.coming if self.own_turns is not None else None
         speech = coming or self.waiting or (self.step.speech if self.step is not None else None)
         return speech if isinstance(speech, Reply) else None
+
+    @property
+    def held_requests(self) -> Sequence[Reply]:
+        """The replies whose request is held back."""
+        return [reply for reply in self._held if reply.text is None]
+
+    @property
+    def held_texts(self) -> Sequence[Reply]:
+        """The texts that are held back."""
+        return [reply for reply in self._held if reply.text is not None]
+
+    @property
+    def _held(self) -> Iterable[Reply]:
+        return (r for r in self.replies if r.task is not None and not r.task.done())
 
     # -- requests of Pipecat
 

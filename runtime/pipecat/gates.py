@@ -3,6 +3,8 @@ must wait."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipecat.frames import frames as f
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
@@ -11,6 +13,7 @@ from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent
 from .asking import RequestEnd, SaidBefore, StepEnd
+from .line import Arrival, Held, Line
 from .session import PipecatSession
 
 __all__ = ["AskGate", "Gate", "HeardGate", "ModelGate", "RequestGate", "TailGate"]
@@ -21,6 +24,12 @@ class Gate(FrameProcessor):
 
     async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
+        await self.go_on(frame, direction)
+
+    async def go_on(
+        self, frame: f.Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM
+    ) -> None:
+        """Pass a frame on that does not wait."""
         down = direction is FrameDirection.DOWNSTREAM
         if await self.passes(frame, down=down):
             await self.push_frame(frame, direction)
@@ -39,16 +48,67 @@ class Gate(FrameProcessor):
         await self.push_frame(f.CancelWorkerFrame(reason=str(error)), FrameDirection.UPSTREAM)
 
 
-class AskGate(Gate):
+class OrderedGate(Gate):
+    """Also keeps the order: a frame from above waits behind the replies that it follows, unless it
+    is urgent."""
+
+    def __init__(self, agent: PipecatAgent, *, name: str, direct: bool = False) -> None:
+        super().__init__(name=name, enable_direct_mode=direct)
+        self._agent = agent
+        self._line = Line(agent, self.go_on, self.held)
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        await FrameProcessor.process_frame(self, frame, direction)
+        if direction is FrameDirection.DOWNSTREAM and not isinstance(frame, f.SystemFrame):
+            before = self.follows(frame)
+            if before is not None and self._line.takes(frame, before):
+                return
+        await self.go_on(frame, direction)
+
+    async def go_on(
+        self, frame: f.Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM
+    ) -> None:
+        if self._agent.closing:  # nothing is governed any more
+            await self.push_frame(frame, direction)
+        else:
+            await super().go_on(frame, direction)
+
+    def held(self) -> Sequence[Held]:
+        """What frames wait for at this gate: the requests that are held back."""
+        return self._agent.held_requests
+
+    def follows(self, frame: f.Frame) -> Sequence[Held] | None:
+        """What a frame follows that is held back. None: it never waits."""
+        raise NotImplementedError
+
+
+class AskGate(OrderedGate):
     """After the user aggregator: holds back requests until the flow allows them. Then they pass the
     application's processors before the model, such as a search. The processors after this one start
     only when the conversation is restored."""
 
     def __init__(self, session: PipecatSession) -> None:
-        super().__init__(name="turnfsm.ask")
-        self._session, self._agent = session, session.agent
+        super().__init__(session.agent, name="turnfsm.ask")
+        self._session = session
         self._refused: TurnfsmError | None = None
+        self._texts: list[Arrival] = []  # on their way to the gate behind the model
         self._agent.push = self.push_frame
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        if isinstance(frame, f.EndFrame):  # the user aggregator has ended
+            self._session.hearing.ends()
+        await super().process_frame(frame, direction)
+
+    def follows(self, frame: f.Frame) -> Sequence[Held] | None:
+        if self._session.hearing.committed is not None:
+            return None  # it belongs to the user's turn, whose request comes next
+        if not isinstance(frame, f.LLMContextFrame):
+            return self.held()
+        return None if frame.speculation else self._coming
+
+    @property
+    def _coming(self) -> Sequence[Arrival]:
+        return [text for text in self._texts if not text.task.done()]
 
     async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         speculation = self._agent.speculation
@@ -68,10 +128,8 @@ class AskGate(Gate):
             case f.LLMContextFrame() if down:
                 self._agent.asked(frame, above=True)
                 return False
-            case f.EndFrame() | f.StopFrame() if down:
-                self._session.close("ended")
             case f.CancelFrame() if down:
-                self._session.close("cancelled")
+                self._agent.close("cancelled")
             case f.InterruptionFrame() if down:
                 self._agent.interruption_begins()
             case f.UserMuteStartedFrame():
@@ -89,20 +147,31 @@ class AskGate(Gate):
             down and isinstance(frame, f.InterruptionFrame)
         ):
             await self._agent.speculation.forget()
+        elif down and isinstance(frame, f.TTSSpeakFrame):
+            arrival = Arrival()
+            self._texts = [*self._coming, arrival]
+            await self.push_frame(arrival)
 
     async def cleanup(self) -> None:
         await self._session.aclose()
         await super().cleanup()
 
 
-class RequestGate(Gate):
+class RequestGate(OrderedGate):
     """Right before the model: makes the request for the step that has the floor, with what the
     application's processors have added to the context."""
 
     def __init__(self, agent: PipecatAgent) -> None:
-        super().__init__(name="turnfsm.request")
-        self._agent = agent
+        super().__init__(agent, name="turnfsm.request")
         agent.request = self.push_frame
+
+    def follows(self, frame: f.Frame) -> Sequence[Held] | None:
+        match frame:
+            case f.LLMContextFrame() | RequestEnd():
+                return None
+            case f.TTSSpeakFrame() if self._agent.passing is not None:
+                return None
+        return () if self._agent.passing is not None else self.held()
 
     async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         match frame:
@@ -113,11 +182,12 @@ class RequestGate(Gate):
             case f.TTSSpeakFrame() if down and self._agent.passing is not None:
                 await self.push_frame(SaidBefore(frame))
             case _:
+                self._agent.from_above[frame.id] = frame
                 return True
         return False
 
 
-class ModelGate(Gate):
+class ModelGate(OrderedGate):
     """Right after the model: reports its output, and holds back `TTSSpeakFrame`s until they get the
     floor. It has no queue if it need not wait: what the application gives to the TTS itself then
     comes behind what the model has said before, as without a governor.
@@ -128,12 +198,20 @@ class ModelGate(Gate):
     """
 
     def __init__(self, agent: PipecatAgent, waits: bool) -> None:
-        super().__init__(name="turnfsm.model", enable_direct_mode=not waits)
-        self._agent, self._waits = agent, waits
+        super().__init__(agent, name="turnfsm.model", direct=not waits)
+        self._waits = waits
         self._step, self._calls = "", 0
         self._begins: tuple[Reply, f.Frame] | None = None
         self._drops = False
         agent.say_frame = self.push_frame
+
+    def held(self) -> Sequence[Held]:
+        return self._agent.held_texts
+
+    def follows(self, frame: f.Frame) -> Sequence[Held] | None:
+        if frame.id not in self._agent.from_above:
+            return None  # the model has made it
+        return () if isinstance(frame, f.TTSSpeakFrame) else self.held()
 
     async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         agent = self._agent
@@ -145,6 +223,11 @@ class ModelGate(Gate):
                 return False
             case _ if not down:
                 return True
+            case f.EndFrame() | f.StopFrame():
+                agent.close()
+            case Arrival():
+                frame.task.set_result(None)
+                return False
             case SaidBefore():
                 agent.text_received(frame.frame.text)
                 await self.push_frame(frame.frame)

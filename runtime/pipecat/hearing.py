@@ -147,6 +147,11 @@ class Hearing:
         for by in tuple(self._voices):
             self.voice_ended(by)
 
+    def ends(self) -> None:
+        """Nobody hears the user any more."""
+        self.muted()
+        self.turn_closed()
+
     def transcript_received(self, text: str, *, final: bool) -> None:
         """The STT has given a transcript, which Pipecat has not processed yet."""
         self._heard = " ".join([*self._left, *self._texts, text])

@@ -136,14 +136,8 @@ class PipecatSession(PipecatBackchannels):
         self._observers.watch(self.turn, self._timers)
         self.agent.start()
 
-    def close(self, reason: str = "ended") -> None:
-        """The pipeline starts to end: release held and paused audio, and answer no more turns."""
-        self.agent.close(reason)
-        self.tap.release()
-
     async def aclose(self) -> None:
         """The pipeline has ended."""
-        self.close()
         await self.agent.aclose()
         self._observers.end()
         if self.keeping is not None:

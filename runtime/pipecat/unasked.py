@@ -12,6 +12,7 @@ from turnfsm.runtime.host.reply import Reply
 
 from .agent import PipecatAgent
 from .gates import AskGate
+from .line import Held
 from .own_turns import OwnTurns
 from .realtime import OF_RESPONSE, RealtimeModelGate, RealtimeRequestGate
 from .requests import Message
@@ -32,6 +33,10 @@ class UnaskedAskGate(AskGate):
     def __init__(self, session: PipecatSession) -> None:
         super().__init__(session)
         self._agent, self._spoken = session.agent, False
+
+    def follows(self, frame: f.Frame) -> Sequence[Held] | None:
+        of_turn = isinstance(frame, f.LLMContextUserTurnFrame) or self._spoken
+        return None if of_turn else super().follows(frame)
 
     async def passes(self, frame: f.Frame, *, down: bool) -> bool:
         match frame:

@@ -14,8 +14,9 @@ from pipecat.flows import (
     FlowManager,
     FlowsFunctionSchema,
 )
-from pipecat_stage import Stage, moments
+from pipecat_stage import Stage, brief, moments
 
+from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Says, Script, said, shows
 
 ANSWER = "Is that all or would you like a drink with it?"
@@ -141,3 +142,37 @@ def test_nodes_change_and_a_cough_ends_neither_a_function_nor_an_answer(
     assert ("paused" in stage.states) == (cough == 8.5)
     assert stage.user_turns == {"silent": 1, "replied": 1}
     assert "governor.register_function" not in caplog.text
+
+
+@pytest.mark.parametrize("ends", [{}, {"text": "Goodbye."}])
+def test_the_actions_of_a_node_keep_their_order(ends: dict[str, str]) -> None:
+    """The expectation is what Pipecat does alone."""
+    alone, governed = _acts(ends), _acts(ends, governor=TurnGovernor)
+    assert governed[0].heard == alone[0].heard
+    assert governed[0].heard.startswith("This call is recorded. Which size? Think well.")
+    assert governed[1] == pytest.approx(alone[1], abs=0.2)
+    assert [*map(brief, governed[0].requests)] == [*map(brief, alone[0].requests)]
+    assert governed[0].governor is not None
+    assert governed[0].governor.turn.closed
+
+
+def _acts(ends: dict[str, str], **options: Any) -> tuple[Stage, list[float]]:
+    """A node with actions, and when its function action has run."""
+    ran: list[float] = []
+
+    async def script(stage: Stage) -> None:
+        async def transfer(action: dict[str, Any], manager: FlowManager) -> None:
+            ran.append(stage.now)
+
+        manager = FlowManager(worker=stage.worker, llm=stage.model, context_aggregator=stage.pair)
+        node = _node("start", "Ask for the size.", _function(_pick, stage))
+        node["pre_actions"] = [{"type": "tts_say", "text": "This call is recorded."}]
+        node["post_actions"] = [
+            {"type": "tts_say", "text": "Think well."},
+            {"type": "function", "handler": transfer},
+            {"type": "end_conversation", **ends},
+        ]
+        await manager.initialize(node)
+
+    stage = Stage(_model, **{"governor": None, **options}).play(script, seconds=15.0)
+    return stage, ran
