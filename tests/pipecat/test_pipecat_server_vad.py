@@ -223,7 +223,7 @@ def test_a_typed_message_is_answered() -> None:
 
 def test_an_interruption_of_the_application_ends_the_answer() -> None:
     stage = ServerVAD(counts).talks(
-        (3.0, "please count"), (6.5, f.InterruptionWorkerFrame()), (10.0, "hello there")
+        (3.0, "please count"), (6.4, f.InterruptionWorkerFrame()), (10.0, "hello there")
     )
     assert stage.said == "One two three four five You said hello there."
 
