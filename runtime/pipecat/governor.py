@@ -30,7 +30,11 @@ from .agent import Reports
 from .calls import Handler
 from .pauses import pauses_of
 from .pipeline import gated
-from .refusals import refuse_own_strategies, refuse_verdicts_of_the_model
+from .refusals import (
+    refuse_idle_timeout,
+    refuse_own_strategies,
+    refuse_verdicts_of_the_model,
+)
 from .session import PipecatSession
 from .sources import check_flow
 from .strategies import FlowMutes, governed, service_strategies
@@ -172,6 +176,7 @@ class TurnGovernor:
         self._parts.add("user")
         params = params or LLMUserAggregatorParams()
         refuse_verdicts_of_the_model(params)
+        refuse_idle_timeout(self._flow, params)
         self._recommends = params.user_turn_strategies is None
         hearing = self._session.hearing
         hearing.pauses = pauses_of(self._flow, params.vad_analyzer)

@@ -33,6 +33,7 @@ __all__ = [
     "check_realtime",
     "check_stt",
     "hears_user",
+    "refuse_idle_timeout",
     "refuse_own_strategies",
     "refuse_verdicts_of_the_model",
     "within",
@@ -46,6 +47,15 @@ def refuse_verdicts_of_the_model(params: LLMUserAggregatorParams) -> None:
             "FilterIncompleteUserTurnStrategies lets the model decide whether the user's turn is "
             "complete, after it was asked; a flow commits the turn before. Use a stop strategy "
             "that decides first, such as TurnAnalyzerUserTurnStopStrategy"
+        )
+
+
+def refuse_idle_timeout(flow: Flow, params: LLMUserAggregatorParams) -> None:
+    if params.user_idle_timeout and "user_silence" in flow.scopes:
+        raise HostError(
+            f"flow {flow.name!r} has 'silence', and user_idle_timeout={params.user_idle_timeout:g} "
+            "would prompt a quiet user as well; leave user_idle_timeout out, or take 'silence' out "
+            "of the flow"
         )
 
 

@@ -9,6 +9,7 @@ from flow_text import parsed
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames.frames import InterruptionFrame
+from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat_stage import Stage
 
 from turnfsm import Flow, HostError, load_flow
@@ -85,6 +86,13 @@ def test_the_pipeline_ends_when_the_user_says_nothing() -> None:
     assert stage.when("Are") == pytest.approx(8.2, abs=0.3)
     assert stage.governor is not None
     assert stage.governor.turn.closed
+
+
+def test_a_flow_with_silence_and_an_idle_timeout_would_prompt_twice() -> None:
+    flow = _flow(f"silence: {{after: 8, say: {ASK}}}")
+    governor = TurnGovernor(flow, proof="off")
+    with pytest.raises(HostError, match="'mine' has 'silence', and user_idle_timeout=8 would"):
+        governor.user(LLMUserAggregatorParams(user_idle_timeout=8.0))
 
 
 NEVER = 'never_silent: {after: 4, say: Still with you., give_up: "Sorry, please say it again."}'
