@@ -60,7 +60,7 @@ SCENARIOS = {
 
 TESTS: dict[str, Callable[[], object]] = {
     "HandoffActivity._schedule_speech": partial(
-        test_handoffs.test_the_next_agent_is_heard_before_it_answers_a_kept_turn, by_tool=False
+        test_handoffs.test_a_kept_turn_is_asked_with_the_call_that_ended_meanwhile, by_tool=False
     ),
     "HandoffActivity._start_session": partial(
         test_handoffs.test_a_kept_turn_is_asked_with_the_call_that_ended_meanwhile, by_tool=False
