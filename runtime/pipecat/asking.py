@@ -17,10 +17,11 @@ from turnfsm.runtime.host.agent import Host
 from turnfsm.runtime.host.reply import Reply
 
 from .calls import PipecatCalls
+from .edits import Edits, Message
 from .functions import Functions
 from .hearing import Hearing
 from .own_turns import OwnTurns
-from .requests import Names, request, text_of
+from .requests import Names, edited, request, text_of
 from .speculation import Speculation
 
 __all__ = ["Asking", "RequestEnd", "SaidBefore", "StepEnd"]
@@ -58,7 +59,7 @@ class Asking(Host):
     Each message of the user passes the application's processors before the model once: Pipecat
     requests the answer to a tool's result from behind them.
 
-    A reply's `of` is the context of its request, the application's `TTSSpeakFrame`, or a sound.
+    A reply's `of` is the conversation, the application's `TTSSpeakFrame`, or a sound.
 
     Attributes:
         waiting: The reply that has released the floor for a filler, while its model responds.
@@ -101,6 +102,8 @@ class Asking(Host):
         self._above: WeakSet[Reply] = WeakSet()  # requested from above the processors
         self._passing: Step | None = None  # its request passes the processors
         self._passed: str | None = None  # the user's latest message that has passed them
+        self._sent: tuple[Message, ...] = ()  # the messages that the processors got last
+        self._edits: Edits | None = None  # what they have made of these
         self._lost = False  # an interruption has ended its response
 
     def begin(self, epoch: int) -> None:
@@ -137,7 +140,7 @@ class Asking(Host):
 
     # -- requests of Pipecat
 
-    def asked(self, frame: f.LLMContextFrame, *, above: bool = False) -> None:
+    def asked(self, frame: f.LLMContextFrame, *, above: bool = False) -> Reply:
         """A request for the model has arrived: to answer a committed turn, or from the
         application.
 
@@ -161,6 +164,7 @@ class Asking(Host):
             self.tasks.start(self._discard_unasked(reply))
         if turn is None:
             self.conductor.reply_requested()
+        return reply
 
     def user_heard(self, context: LLMContext) -> None:
         """The message of a turn that the model has heard, and answers by itself, is in the
@@ -201,13 +205,18 @@ class Asking(Host):
             return
         if reply.instructions is None:
             self.conductor.speech.response_awaited(reply)
-        if reply not in self._above and self.names.latest(reply.of) in (None, self._passed):
-            await self._send_request(reply, reply.of)
+        passed = reply not in self._above and self.names.latest(reply.of) in (None, self._passed)
+        if passed or self._delivers(reply):
+            await self._send_request(reply)
             return
         self._above.discard(reply)
-        self._passing = step
+        self._passing, self._sent = step, (*reply.of.messages,)
         await self.push(f.LLMContextFrame(reply.of))
         await self.push(RequestEnd(step.id))
+
+    def _delivers(self, reply: Reply) -> bool:
+        """It has made calls. With their results Pipecat requests from behind the processors."""
+        return any(call.turn == reply.id for call in self.conductor.ledger)
 
     async def _say(self, reply: Reply, step: Step) -> None:
         end, of = StepEnd(step.id), reply.of
@@ -220,10 +229,11 @@ class Asking(Host):
         for frame in (*frames, end):
             await self.say_frame(frame)
 
-    async def _send_request(self, reply: Reply, context: LLMContext) -> None:
-        self.functions.advertised(context)
+    async def _send_request(self, reply: Reply) -> None:
+        self.functions.advertised(reply.of)
+        edits = None if self._delivers(reply) else self._edits
         calls = self.calls.open.values()
-        context = request(context, reply, self.conductor, self.names, calls)
+        context = request(reply.of, reply, self.conductor, self.names, calls, edits)
         if not await self.speculation.answers(reply, context):
             await self.request(f.LLMContextFrame(context))
 
@@ -240,12 +250,20 @@ class Asking(Host):
 
     async def request_passed(self, frame: f.LLMContextFrame) -> None:
         """A request has passed, perhaps after its step."""
-        if self.passing is None or (reply := self.requested) is None:
-            self.asked(frame)
+        context, sent = frame.context, self._sent
+        self.functions.advertised(context)
+        added = self.names.follow(sent, context.messages)
+        reply = self.requested if self.passing is not None else None
+        if reply is not None:
+            self._edits = edited(reply, context, added, sent, self.names)
+            self._passage_over(reply.of)
+            if not reply.over:
+                await self._send_request(reply)
             return
-        self._passage_over(reply.of)
-        if not reply.over:
-            await self._send_request(reply, frame.context)
+        self._passage_over(self.context)
+        sent = (*self.context.messages,)
+        reply = self.asked(f.LLMContextFrame(self.context))
+        self._edits = edited(reply, context, added, sent, self.names)
 
     async def request_ended(self, end: RequestEnd) -> None:
         """The processors have answered a request, or hold it back, if it has not passed."""

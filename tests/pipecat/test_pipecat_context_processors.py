@@ -3,6 +3,7 @@ search, which adds facts to the context before the model is asked."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from flow_text import parsed
 from pipecat.frames import frames as f
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
-from pipecat_stage import Stage, moments
+from pipecat_stage import Stage, brief, moments
 
 from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.conversation.waits import TurnWaitsLong
@@ -249,3 +251,92 @@ def test_a_filler_of_the_flow_may_be_said_while_it_searches(words: str, after: f
     assert stage.heard.endswith("You said where.")
     assert len(stage.requests) == (2 if words == "search" else 1)
     assert stage.states[-1] == "listening"
+
+
+TOLD = {"role": "developer", "content": "Mill Road is in the south."}
+
+
+def _last_replaced(messages: list[Any]) -> list[Any]:
+    messages[-1] = {"role": "user", "content": f"Mill Road. {messages[-1]['content']}"}
+    return messages
+
+
+def _masked(messages: list[Any]) -> list[Any]:
+    users = [message for message in messages if message["role"] == "user"]
+    for message in users:
+        message["content"] = message["content"].replace("Mill Road", "<road>")
+    return messages
+
+
+CHANGES: Mapping[str, Callable[[list[Any]], list[Any]]] = {
+    "nothing": lambda messages: messages,
+    "the last message is replaced": _last_replaced,
+    "masked": _masked,
+    "something at the end": lambda messages: [*messages, TOLD],
+    "something before the last": lambda messages: [*messages[:-1], TOLD, messages[-1]],
+    "a user message at the end": lambda messages: [*messages, {**TOLD, "role": "user"}],
+    "only the end": lambda messages: messages[-2:],
+}
+
+
+class Changes(FrameProcessor):
+    """Changes each request that it gets."""
+
+    def __init__(self, change: Callable[[list[Any]], list[Any]], how: str) -> None:
+        super().__init__()
+        self._change, self._how = change, how
+        self.seen: list[list[str]] = []
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, f.LLMContextFrame):
+            context = frame.context
+            self.seen.append(brief(context.messages))
+            messages = self._change(deepcopy([*context.messages]))
+            if self._how == "in place":
+                context.set_messages(messages)
+            else:
+                frame = f.LLMContextFrame(LLMContext(messages, tools=context.tools))
+        await self.push_frame(frame, direction)
+
+
+def _with_changes(change: str, how: str, governor: type[TurnGovernor] | None) -> Any:
+    processor = Changes(CHANGES[change], how)
+
+    def model(messages: Messages) -> Says:
+        last = brief(messages)[-1]
+        if last == 'tool: "booked"':
+            return Says("It is booked.")
+        called = any("call book" in one for one in brief(messages))
+        return Says("Thank you.") if called else Says("I see.", (("book", {}),))
+
+    stage = Stage(
+        model,
+        {"book": Tool(1.0, "booked")},
+        around=lambda parts: [*parts[:2], processor, *parts[2:]],
+        governor=governor,
+    )
+    stage.play(moments((0.0, "book Mill Road"), (9.0, "and Mill Lane")), seconds=20.0)
+    return processor.seen, [brief(request) for request in stage.requests], stage.effects
+
+
+@pytest.mark.parametrize("how", ["a copy", "in place"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_gets_and_the_model_gets_the_same_requests_as_without_a_governor(
+    change: str, how: str
+) -> None:
+    assert _with_changes(change, how, TurnGovernor) == _with_changes(change, how, None)
+
+
+def test_what_it_has_added_to_a_copy_is_in_the_request_that_is_sent_again() -> None:
+    """The result comes while the model answers another turn, as above."""
+    processor = Changes(CHANGES["something at the end"], "a copy")
+    tools = {"book": Tool(4.0, "booked")}
+    stage = Stage(_model, tools, around=lambda parts: [*parts[:2], processor, *parts[2:]])
+    stage.play(moments((0.0, "book"), (4.0, "where")))
+    assert [seen[-1] for seen in processor.seen] == ["user: book", "user: where"]
+    asked = [brief(request) for request in stage.requests]
+    assert [request[-2:] for request in asked[1:]] == [
+        ["user: where", "developer: Mill Road is in the south."]
+    ] * 2
+    assert ['developer: <finished "booked">' in request for request in asked[1:]] == [False, True]
