@@ -131,6 +131,15 @@ def test_several_commits_take_the_words_of_a_segment_one_after_the_other() -> No
     assert texts == ["one two", "three", "four"]
 
 
+def test_words_are_taken_once_if_the_final_transcript_of_those_before_never_came() -> None:
+    segment = Segment()
+    for text in ("one two", "three four"):
+        segment.without_taken(_event(INTERIM, text))
+        segment.commit(text)
+    last = segment.without_taken(_event(FINAL, "Three for you.")).alternatives[0].text
+    assert last == "for you."
+
+
 def test_a_corrected_interim_transcript_does_not_bring_the_taken_words_back() -> None:
     segment = Segment()
     segment.without_taken(_event(INTERIM, "one two tree"))

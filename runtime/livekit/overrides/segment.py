@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -26,12 +27,12 @@ class Segment:
     """
 
     _heard: str = ""
-    _taken: str = ""
+    _taken: tuple[str, ...] = ()  # the words of each commit
 
     def commit(self, text: str) -> None:
         """A turn is committed with this text."""
         if self._heard and text.endswith(self._heard):
-            self._taken, self._heard = f"{self._taken} {self._heard}", ""
+            self._taken, self._heard = (*self._taken, self._heard), ""
 
     def without_taken(self, event: SpeechEvent) -> SpeechEvent:
         """The event without the words that a commit has used.
@@ -44,16 +45,20 @@ class Segment:
         best, *others = event.alternatives
         rest = self._heard = _rest(best.text, self._taken)
         if event.type is SpeechEventType.FINAL_TRANSCRIPT:
-            self._heard = self._taken = ""
+            self._heard, self._taken = "", ()
         return replace(event, alternatives=[replace(best, text=rest), *others])
 
 
-def _rest(text: str, taken: str) -> str:
-    """The text after the words that were used."""
-    words = text.split()
-    pairs = zip(words, taken.split(), strict=False)
-    same = len(list(takewhile(lambda pair: _spoken(pair[0]) == _spoken(pair[1]), pairs)))
-    return " ".join(words[same:]) if same else text
+def _rest(text: str, taken: Sequence[str]) -> str:
+    """The text after the words that commits have used. If the final transcript of earlier words
+    never came, the text begins with those of a later commit."""
+    words = [_spoken(word) for word in text.split()]
+    for first in range(len(taken)):
+        used = map(_spoken, " ".join(taken[first:]).split())
+        pairs = zip(words, used, strict=False)
+        if same := len([*takewhile(lambda pair: pair[0] == pair[1], pairs)]):
+            return " ".join(text.split()[same:])
+    return text
 
 
 def _spoken(word: str) -> str:
