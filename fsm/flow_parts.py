@@ -221,7 +221,9 @@ class Tools:
         "interrupted.",
         default="detach",
     )
-    by_name: Mapping[str, Policy] = doc("The same, for single tools.", factory=dict)
+    by_name: Mapping[str, Policy] = doc(
+        "The same, for single tools. It overrides a policy in the code.", factory=dict
+    )
     once: Names = doc(
         "Tools that run only once if a turn makes the same call twice, with the same arguments. "
         "The second call gets the result of the first, unless the first failed. Tools that are "
