@@ -119,8 +119,9 @@ class TestConversations:
         assert stage.said == "You said hello there."
 
     @pytest.mark.usefixtures("schedule")
-    def test_a_tool_runs_on_under_a_turn_and_its_result_is_delivered_once(self) -> None:
-        stage = ServerVAD(orders, look_up(4.0)).talks(
+    @pytest.mark.parametrize("flow", ["speech_to_speech", "duplex"])
+    def test_a_tool_runs_on_under_a_turn_and_its_result_is_delivered_once(self, flow: str) -> None:
+        stage = ServerVAD(orders, look_up(4.0), flow=flow).talks(
             (3.0, QUESTION), (6.0, "and what did it cost")
         )
         assert stage.said == f"{PRICE} {LATE}"
