@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from livekit.agents import Agent, ToolExecutionUpdatedEvent
+from livekit.agents.llm import ToolContext
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.fsm import Flow
@@ -85,7 +86,10 @@ class ObservedSession(Followed, AgentSession[Userdata_T]):
 
     def _tool_moves(self, event: ToolExecutionUpdatedEvent) -> None:
         if event.update.type == "tool_call_started":  # the tool has not begun to run
-            running_call(self, event.update.function_call.call_id, TurnContext)
+            call = event.update.function_call
+            tools = ToolContext([*self.tools, *self.current_agent.tools])
+            self._following.marked[call.name] = tools.get_function_tool(call.name)
+            running_call(self, call.call_id, TurnContext)
 
 
 def observed_session(**options: Any) -> ObservedSession[Any]:

@@ -16,6 +16,7 @@ from turnfsm.fsm.source import Location
 from turnfsm.runtime.conversation.backchannels import Backchannels
 from turnfsm.runtime.conversation.confirming import Confirming
 from turnfsm.runtime.conversation.host import TurnHost
+from turnfsm.runtime.conversation.policies import policy_of
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
@@ -45,7 +46,8 @@ class Following:
     """The host of a flow that only follows: it posts events, and carries out no action.
 
     `timers` are seconds that override those of the flow. `turn` is the runtime, whose journal the
-    sinks get; `ledger` has the tool calls.
+    sinks get; `ledger` has the tool calls. `marked` has the tools by name, for what the code says
+    about them.
 
     Raises:
         TurnfsmError: A client of the conversation needs what the flow does.
@@ -54,6 +56,7 @@ class Following:
     def __init__(self, flow: Flow, timers: Mapping[str, float], sinks: Iterable[Sink]) -> None:
         _require_observable(flow)
         self._flow = flow
+        self.marked: dict[str, object] = {}
         self._triggers = TurnTriggers(
             lambda trigger, of: self.turn.post(trigger, of),
             self._otherwise,
@@ -81,8 +84,7 @@ class Following:
         return self._triggers.host_facts().get(fact, False)
 
     def _policy(self, tool: str) -> Policy:
-        tools = self._flow.tools
-        return tools.by_name.get(tool, tools.interrupted)
+        return policy_of(tool, self.marked.get(tool), self._flow.tools)
 
     def _not_carried_out(self, name: str, event: Event) -> None:
         action = self._flow.actions[name]

@@ -19,7 +19,7 @@ from turnfsm.runtime.conversation.policies import check_arguments, check_names, 
 from .calls import Handler, PipecatCalls
 from .schemas import DirectFunctionWrapper, FunctionSchema, ToolsSchema, tool_options
 
-__all__ = ["Functions", "parameters_of"]
+__all__ = ["Functions", "marks_of", "parameters_of"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -59,12 +59,7 @@ class Functions:
             own: The function of the application, which may have marks and `tool_options`. Arguments
                 take precedence over its marks, and marks over its options.
         """
-        marks, options = SimpleNamespace(), _options(own)
-        if options.get("cancel_on_interruption") is False:
-            on_interruption("detach")(marks)
-        vars(marks).update(_attributes(own))
-        if cancel_on_interruption is not None:
-            on_interruption("cancel" if cancel_on_interruption else "detach")(marks)
+        marks, options = marks_of(own, cancel_on_interruption), _options(own)
         limit = timeout_secs or options.get("timeout_secs") or 0.0
         wrapped = self._calls.governed(name, handler, marks, limit)
         vars(wrapped).update(_attributes(own))
@@ -166,6 +161,18 @@ def _handler(direct: DirectFunctionWrapper) -> Handler:
         await direct.invoke(params.arguments, params)
 
     return handler
+
+
+def marks_of(own: object, cancel_on_interruption: bool | None) -> object:
+    """What the code says about a function, for `policy_of`: its marks, and an argument of
+    `register_function`."""
+    marks = SimpleNamespace()
+    if _options(own).get("cancel_on_interruption") is False:
+        on_interruption("detach")(marks)
+    vars(marks).update(_attributes(own))
+    if cancel_on_interruption is not None:
+        on_interruption("cancel" if cancel_on_interruption else "detach")(marks)
+    return marks
 
 
 def _attributes(function: object) -> dict[str, Any]:

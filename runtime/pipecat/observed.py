@@ -21,6 +21,7 @@ from turnfsm.runtime.observe.following import Followed, Following
 from turnfsm.runtime.view.live import LiveView, sinks_of
 
 from .frame_recorder import FrameEvents
+from .functions import marks_of
 from .gates import Gate
 
 __all__ = ["ObservingGovernor"]
@@ -75,6 +76,9 @@ class ObservingGovernor(Followed):
 
     def register_function(self, llm: Any, name: str | None, handler: Any, **options: Any) -> None:
         """As `llm.register_function`."""
+        if name is not None:
+            marks = marks_of(handler, options.get("cancel_on_interruption"))
+            self._following.marked[name] = marks
         llm.register_function(name, handler, **options)
 
     async def commit_point(self, call: FunctionCallParams | None = None) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
-from pipecat_stage import Stage, moments
+from pipecat_stage import QUESTION, Stage, look_up, moments, orders
 
 from turnfsm import JsonlSink, TurnfsmError, load_flow, read_journal
 from turnfsm.audit import audit_file
@@ -75,6 +75,15 @@ def test_an_observed_pipeline_does_what_it_does_alone(id: str) -> None:
 )
 def test_the_journal_says_what_the_flow_decides_otherwise(id: str, did: str, decided: str) -> None:
     assert any(did in ours and decided in theirs for ours, theirs in _otherwise(id))
+
+
+@pytest.mark.parametrize("cancels", [True, None])
+def test_a_call_that_the_code_cancels_is_cancelled_by_the_flow_too(cancels: bool | None) -> None:
+    stage = Stage(orders, look_up(4.0, cancel_on_interruption=cancels), governor=_observed)
+    stage.play(moments((0.0, QUESTION), (3.0, "hello there")), seconds=12.0)
+    notes = list(stage.governor.turn.journal.notes("otherwise"))  # type: ignore[union-attr]
+    said = any("was cancelled" in note.data["did"] for note in notes)
+    assert said == (cancels is None), stage.effects
 
 
 def test_the_page_shows_a_note() -> None:
