@@ -211,6 +211,18 @@ def test_what_a_section_of_the_flow_would_have_done_is_in_the_notes() -> None:
     assert said['the agent did not say "Are you still there?"'].startswith("desk.yaml:8:")
 
 
+def test_a_policy_that_the_code_declares_is_in_the_notes() -> None:
+    """The tool holds its turn, so the next one would have waited."""
+    model = ScriptedLLM({"pay": Reply(calls=Call("pay", {"amount": 5}))}, {"pay": "It is done."})
+    user = ScriptedUser().says("pay", at=1.0).says("no stop that", at=3.0)
+    stage = Stage(observed, user=user, llm=model, agent=Clerk, userdata="Ada")
+    stage.run(12.0)
+    session: Any = stage.session
+    notes = [note.data for note in session.turn.journal.notes("otherwise")]
+    decided = "turn_committed refused in tool_running: tools_held"
+    assert ("the turn was answered", decided) in [(n["did"], n["decided"]) for n in notes]
+
+
 def test_an_action_of_your_own_is_in_the_notes() -> None:
     text = """
 flow: bell
