@@ -87,9 +87,9 @@ class ObservedSession(Followed, AgentSession[Userdata_T]):
     def _tool_moves(self, event: ToolExecutionUpdatedEvent) -> None:
         if event.update.type == "tool_call_started":  # the tool has not begun to run
             call = event.update.function_call
+            running_call(self, call.call_id, TurnContext)
             tools = ToolContext([*self.tools, *self.current_agent.tools])
             self._following.marked[call.name] = tools.get_function_tool(call.name)
-            running_call(self, call.call_id, TurnContext)
 
 
 def observed_session(**options: Any) -> ObservedSession[Any]:

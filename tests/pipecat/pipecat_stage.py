@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
-from pipecat.frames.frames import Frame
+from pipecat.frames.frames import Frame, LLMRunFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
 from turnfsm.runtime.compare.pipecat.models import MODELS
 from turnfsm.runtime.pipecat.schemas import FunctionSchema, tool_options
 from turnfsm.runtime.testing import pipecat as kit
-from turnfsm.runtime.testing.pipecat import Messages, Script, Tool
+from turnfsm.runtime.testing.pipecat import Messages, Model, Says, Script, Tool
 from turnfsm.testing import PermutedLoop, VirtualLoop
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "PRICE",
     "QUESTION",
     "RESULT",
+    "Greeted",
     "Stage",
     "asks_again",
     "brief",
@@ -199,3 +200,36 @@ def coughs_at(*seconds: float, first: str = "please count", lasts: float = 0.4) 
 def asks_again(second: float, words: str = "and what did it cost") -> Script:
     """They ask, and ask something else at this second."""
     return moments((0.0, QUESTION), (second, words))
+
+
+class Greeted(Stage):
+    """A conversation with a realtime service. It begins with a greeting."""
+
+    hello = "Hello there."
+
+    def __init__(self, model: Model, *args: Any, **options: Any) -> None:
+        def greets(messages: Messages) -> Says:
+            spoken = any(message["role"] == "user" for message in messages)
+            return model(messages) if spoken else Says(self.hello)
+
+        super().__init__(greets, *args, **{"realtime": True, "speaks": False, **options})
+
+    def talks(self, *happens: Any, seconds: float = 20.0) -> "Greeted":
+        """Play it, with what the user and the application do after the greeting."""
+        self.play(moments((0.0, LLMRunFrame()), *happens), seconds=seconds)
+        return self
+
+    @property
+    def said(self) -> str:
+        """All words that were heard after the greeting."""
+        return self.heard.removeprefix(self.hello).strip()
+
+    @property
+    def on_server(self) -> list[str]:
+        """The conversation that the server keeps, after the greeting."""
+        assert self.server is not None
+        return brief(self.server.conversation)[1:]
+
+    @property
+    def in_context(self) -> list[str]:
+        return brief([dict(message) for message in self.context.messages])[1:]

@@ -19,6 +19,7 @@ from pipecat_stage import (
     PRICE,
     QUESTION,
     RESULT,
+    Greeted,
     Stage,
     brief,
     counts,
@@ -32,45 +33,16 @@ from turnfsm.fsm import Flow
 from turnfsm.runtime.testing.pipecat import Messages, Model, Says, ScriptedVAD, Tool
 from turnfsm.runtime.testing.pipecat.realtime import grok
 
-HELLO = "Hello there."
-
-
-def greets(model: Model, messages: Messages) -> Says:
-    """Greets first, then answers."""
-    return model(messages) if any(m["role"] == "user" for m in messages) else Says(HELLO)
-
 
 def thinks(model: Model, messages: Messages) -> Says:
     return attrs.evolve(model(messages), after=1.5)
 
 
-class Realtime(Stage):
-    """A conversation with a realtime service. It begins with a greeting."""
+class Realtime(Greeted):
+    """The service leaves the turns to the flow."""
 
-    def __init__(self, model: Model, *args: Any, speaks: bool = False, **options: Any) -> None:
-        vad = ScriptedVAD(stop_secs=0.2)
-        options = {"realtime": True, **options}
-        super().__init__(partial(greets, model), *args, speaks=speaks, vad=vad, **options)
-
-    def talks(self, *happens: Any, seconds: float = 20.0) -> "Realtime":
-        """Play it, with what the user and the application do after the greeting."""
-        self.play(moments((0.0, f.LLMRunFrame()), *happens), seconds=seconds)
-        return self
-
-    @property
-    def said(self) -> str:
-        """All words that were heard after the greeting."""
-        return self.heard.removeprefix(HELLO).strip()
-
-    @property
-    def on_server(self) -> list[str]:
-        """The conversation that the server keeps, after the greeting."""
-        assert self.server is not None
-        return brief(self.server.conversation)[1:]
-
-    @property
-    def in_context(self) -> list[str]:
-        return brief([dict(message) for message in self.context.messages])[1:]
+    def __init__(self, model: Model, *args: Any, **options: Any) -> None:
+        super().__init__(model, *args, **{"vad": ScriptedVAD(stop_secs=0.2), **options})
 
 
 def _flow(text: str) -> Flow:

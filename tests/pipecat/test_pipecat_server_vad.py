@@ -1,7 +1,6 @@
 """A realtime service that detects the turns itself, and answers without being asked: Pipecat's own
 for OpenAI Realtime, against a scripted server."""
 
-from functools import partial
 from typing import Any
 
 import attrs
@@ -17,11 +16,10 @@ from pipecat_stage import (
     PRICE,
     QUESTION,
     RESULT,
+    Greeted,
     Stage,
-    brief,
     counts,
     look_up,
-    moments,
     orders,
 )
 
@@ -30,40 +28,14 @@ from turnfsm.fsm import Flow
 from turnfsm.runtime.testing.pipecat import Messages, Model, Says, Tool
 from turnfsm.runtime.testing.pipecat.realtime import grok
 
-HELLO = "Hello there."
 
+class ServerVAD(Greeted):
+    """The service detects the turns."""
 
-def greets(model: Model, messages: Messages) -> Says:
-    """Greets first, then answers."""
-    return model(messages) if any(m["role"] == "user" for m in messages) else Says(HELLO)
-
-
-class ServerVAD(Stage):
-    """A conversation with such a service. It begins with a greeting."""
-
-    def __init__(self, model: Model, *args: Any, speaks: bool = False, **options: Any) -> None:
-        options = {"realtime": True, "server_vad": True, "flow": "speech_to_speech", **options}
-        super().__init__(partial(greets, model), *args, speaks=speaks, **options)
-
-    def talks(self, *happens: Any, seconds: float = 20.0) -> "ServerVAD":
-        """Play it, with what the user and the application do after the greeting."""
-        self.play(moments((0.0, f.LLMRunFrame()), *happens), seconds=seconds)
-        return self
-
-    @property
-    def said(self) -> str:
-        """All words that were heard after the greeting."""
-        return self.heard.removeprefix(HELLO).strip()
-
-    @property
-    def on_server(self) -> list[str]:
-        """The conversation that the server keeps, after the greeting."""
-        assert self.server is not None
-        return brief(self.server.conversation)[1:]
-
-    @property
-    def in_context(self) -> list[str]:
-        return brief([dict(message) for message in self.context.messages])[1:]
+    def __init__(self, model: Model, *args: Any, **options: Any) -> None:
+        super().__init__(
+            model, *args, **{"server_vad": True, "flow": "speech_to_speech", **options}
+        )
 
 
 def _flow(text: str) -> Flow:
